@@ -796,8 +796,7 @@ def map(
 ) -> Any: ...  # out, or a new array
 def evaluate(
     text: str,
-    arrays: Mapping[str, _ArrayLike] | None = None,
-    *,
+    *arrays: _ArrayLike | Mapping[str, _ArrayLike],
     out: _ArrayLike | None = None,
     overflow: Literal["error", "wrap", "saturate"] = "error",
     context: Context | None = None,
@@ -806,8 +805,7 @@ def evaluate(
 def reduce_expression(
     op: _Operation,
     text: str,
-    arrays: Mapping[str, _ArrayLike] | None = None,
-    *,
+    *arrays: _ArrayLike | Mapping[str, _ArrayLike],
     nan: _Nan = "propagate",
     out_dtype: _Dtype | None = None,
     ddof: int = 0,

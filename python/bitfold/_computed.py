@@ -8,7 +8,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from ._arrays import NAMES, SIZES
 from ._columns import TIMES, Column
 from ._exchange import _line
-from ._expression import _DATE, _encoded, _Options
+from ._expression import _DATE, _encoded, _Options, names_in
 from ._keys import COLUMNS, Key, Strings, column_of, kind_of_strings, parts_of
 from ._library import DTYPES, Array, ArgumentError, ShapeError, lib
 from ._map import map as map_array
@@ -17,27 +17,12 @@ from ._nulls import pack_bits
 from ._result import new_result
 from ._map import _default_context
 
-_NAMES_MOST = 256  # BF_EXPRESSION_NAMES_MAX
 _TIME_KINDS = {name: number for number, name in TIMES.items()}
 
-lib.bf_expression_names.restype = c_int
-lib.bf_expression_names.argtypes = [
-    c_void_p, c_char_p, c_char_p, c_char_p, POINTER(c_int), POINTER(c_int),
-]  # fmt: skip
 lib.bf_expression_eval_columns.restype = c_int
 lib.bf_expression_eval_columns.argtypes = [c_void_p, COLUMNS, POINTER(Array), c_void_p]
 lib.bf_expression_eval_strings.restype = c_int
 lib.bf_expression_eval_strings.argtypes = [c_void_p, COLUMNS, c_int64, POINTER(Strings), c_void_p]
-
-
-def _names_in(text, context):
-    """Returns the names in the text of an expression."""
-    names, count = ctypes.create_string_buffer(len(text) + 1), c_int()
-    kinds = ctypes.create_string_buffer(_NAMES_MOST)
-    context._call(
-        lib.bf_expression_names, context._handle, text, names, kinds, byref(count), None
-    )
-    return [each.decode() for each in names.raw.split(b"\0")[: count.value]]
 
 
 def _key_of(x):
@@ -131,7 +116,7 @@ class _Computed:
 def condition(text, data, context):
     """Returns an array of bools, true for the rows of columns, by name, that meet a condition."""
     context, encoded = context or _default_context(), _encoded(text, "a condition")
-    names = _names_in(encoded, context)
+    names = names_in(encoded, context)
     if not names:
         raise ArgumentError(f"where={text!r} names no column")
     found = _Computed(encoded, {name: column_of(data, name) for name in names}, context)
@@ -143,6 +128,6 @@ def condition(text, data, context):
 def computed(text, arrays, context, overflow):
     """Returns the results of an expression of arrays by name, of strings too, as a column."""
     context = context or _default_context()
-    names = _names_in(text, context) or list(arrays)[:1]
+    names = names_in(text, context) or list(arrays)[:1]
     used = {name: arrays[name] for name in names if name in arrays} or arrays
     return _Computed(text, used, context, overflow).column()

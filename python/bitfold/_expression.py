@@ -1,6 +1,7 @@
 """Expressions of arrays, as in evaluate("(a - b)**2", a=x, b=y)."""
 
 import ctypes
+from collections.abc import Mapping
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 from . import _times
@@ -11,6 +12,7 @@ from ._reductions import REDUCTIONS
 
 
 _DATE, _LOCAL, _UTC = 1, 2, 3  # bf_time_kind
+_NAMES_MOST = 256  # BF_EXPRESSION_NAMES_MAX
 
 
 class _Options(ctypes.Structure):
@@ -27,6 +29,10 @@ lib.bf_expression_parse.argtypes = [
     POINTER(c_void_p),
 ]  # fmt: skip
 lib.bf_expression_parse.restype = c_int
+lib.bf_expression_names.restype = c_int
+lib.bf_expression_names.argtypes = [
+    c_void_p, c_char_p, c_char_p, c_char_p, POINTER(c_int), POINTER(c_int),
+]  # fmt: skip
 lib.bf_expression_destroy.argtypes = [c_void_p]
 lib.bf_expression_destroy.restype = None
 lib.bf_expression_dtype.argtypes = [c_void_p]
@@ -78,11 +84,32 @@ def _integers(given):
     return (given, scales, kinds) if any(kinds) else (given, None, None)
 
 
-def _given(arrays, named):
-    """Returns all arrays by name."""
-    if twice := named.keys() & (arrays or {}).keys():
+def names_in(text, context):
+    """Returns the names in the text of an expression, as bytes, in the order of their first places."""
+    names, count = ctypes.create_string_buffer(len(text) + 1), c_int()
+    kinds = ctypes.create_string_buffer(_NAMES_MOST)
+    context._call(
+        lib.bf_expression_names, context._handle, text, names, kinds, byref(count), None
+    )
+    return [each.decode() for each in names.raw.split(b"\0")[: count.value]]
+
+
+def _given(text, arrays, named, context):
+    """Returns all arrays by name. arrays: a dict of them, or one for each name in the text that is not among
+    `named`."""
+    if len(arrays) == 1 and (isinstance(arrays[0], Mapping) or hasattr(arrays[0], "iterrows")):  # a table of pandas
+        by_name = dict(arrays[0])
+    elif arrays:
+        names = names_in(_encoded(text, "an expression"), context or _default_context())
+        left = [name for name in names if name not in named]
+        if len(left) != len(arrays):
+            raise ArgumentError(f"{len(arrays)} arrays for {len(left)} names: {', '.join(left)}")
+        by_name = dict(zip(left, arrays))
+    else:
+        by_name = {}
+    if twice := named.keys() & by_name.keys():
         raise ArgumentError(f"{min(twice)!r} is given twice")
-    return {**(arrays or {}), **named}
+    return {**by_name, **named}
 
 
 class StringsError(DtypeError):
@@ -92,10 +119,10 @@ class StringsError(DtypeError):
 class _Expression:
     """A text, parsed for arrays by name, of one shape."""
 
-    def __init__(self, text, arrays, named, overflow="error", context=None, wide=False):
+    def __init__(self, text, given, overflow="error", context=None, wide=False):
         self._handle = c_void_p()
         policy = overflow_number(overflow)
-        text, given = _encoded(text, "an expression"), _given(arrays, named)
+        text = _encoded(text, "an expression")
         given, scales, kinds = _integers(given)
         for name, x in given.items():
             if type(x) in (bool, int, float):
@@ -153,8 +180,8 @@ class _Expression:
         return to_python(value)
 
 
-def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **named):
-    """Computes an expression of arrays, which are given by name, element by element:
+def evaluate(text, *arrays, out=None, overflow="error", context=None, **named):
+    """Computes an expression of arrays, element by element:
 
         + - * / %, x**3 (a whole power), == != < <= > >=, && || !, x ? y : z,
         abs sqrt floor ceil isnan log log2 log10 exp (x), min max (x, y, ...), pow(x, y), fma(x, y, z),
@@ -167,17 +194,20 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
 
     Each operation is rounded once, and gives the dtype of NumPy 2; numbers in the text take the dtype
     of the arrays. Intermediate results stay in the caches. Shapes broadcast; if the text names no array,
-    the results have the shape of the first, or are one number. arrays: a dict, for names that are no
+    the results have the shape of the first, or are one number. arrays: one for each name in the text, in the order
+    of their first places, but for those that are given by name. Or a dict, for names that are no
     keywords; in the text, others than words stand between backquotes. out: the array to write to, of the
     results' dtype and shape; it may be an input. Strings go in as arrays of any library. With them, or if the
     results are strings, these are a bitfold.Column, which pandas, Polars and pyarrow take. overflow: "error", "wrap"
     or "saturate". A GPU computes if an array is in its memory, else the CPU.
 
-    Errors: ArgumentError (a wrong text, with its place; an integer divided by zero), ShapeError,
-    DtypeError, RangeError (an integer result does not fit, under overflow="error"), DeviceError.
+    Errors: ArgumentError (a wrong text, with its place; not as many arrays as names; an integer divided by
+    zero), ShapeError, DtypeError, RangeError (an integer result does not fit, under overflow="error"), DeviceError.
 
     >>> bitfold.evaluate("(a - b)**2", a=numpy.array([1.0, 5.0]), b=numpy.array([0.5, 2.0]))
     array([0.25, 9.  ])
+    >>> bitfold.evaluate("2*x + y", [1, 2], [0.5, 1])
+    array([2.5, 5. ])
     >>> bitfold.evaluate("n != 0 ? t / n : 0", {"t": numpy.array([6, 7]), "n": numpy.array([4, 0])})
     array([1.5, 0. ])
     >>> bitfold.evaluate("n > 5 ? upper(s) : 'few'", n=numpy.array([6, 4]), s=numpy.array(["a", "b"]))
@@ -185,12 +215,13 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     """
     from ._keys import strings_of
 
-    if any(strings_of(x) is not None for x in _given(arrays, named).values()):
-        return _column_of(text, arrays, named, out, overflow, context)
+    given = _given(text, arrays, named, context)
+    if any(strings_of(x) is not None for x in given.values()):
+        return _column_of(text, given, out, overflow, context)
     try:
-        e = _Expression(text, arrays, named, overflow, context)
+        e = _Expression(text, given, overflow, context)
     except StringsError:
-        return _column_of(text, arrays, named, out, overflow, context)
+        return _column_of(text, given, out, overflow, context)
     if out is None:
         target = Target(e.first, e.dtype, e.shape)
     else:
@@ -203,17 +234,17 @@ def evaluate(text, arrays=None, *, out=None, overflow="error", context=None, **n
     return target.result() if out is None else out
 
 
-def _column_of(text, arrays, named, out, overflow, context):
+def _column_of(text, given, out, overflow, context):
     """Returns the results as a column."""
     from ._computed import computed
 
     if out is not None:
         raise DtypeError("results of strings are a column, which no out takes")
-    return computed(_encoded(text, "an expression"), _given(arrays, named), context, overflow)
+    return computed(_encoded(text, "an expression"), given, context, overflow)
 
 
 def reduce_expression(
-    op, text, arrays=None, *, nan="propagate", out_dtype=None, ddof=0, overflow="error", context=None,
+    op, text, *arrays, nan="propagate", out_dtype=None, ddof=0, overflow="error", context=None,
     **named,
 ):  # fmt: skip
     """Reduces an expression of arrays, as evaluate takes it, without storing its results: op is the
@@ -231,4 +262,4 @@ def reduce_expression(
     if op not in REDUCTIONS:
         raise ArgumentError(f"operation {op!r} is no reduction of an expression")
     options = _options(nan, out_dtype, ddof, overflow)
-    return _Expression(text, arrays, named, overflow, context).reduce(op, options)
+    return _Expression(text, _given(text, arrays, named, context), overflow, context).reduce(op, options)

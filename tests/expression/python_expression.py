@@ -85,6 +85,28 @@ class Expression(unittest.TestCase):
             with self.assertRaisesRegex(bitfold.ArgumentError, "'a' is given twice"):
                 call("a", {"a": x}, a=y)
 
+    def test_arrays_by_position(self):
+        x, y, z = np.arange(1.0, 4), np.array([0.5, 2, 8]), np.array([2, 3, 4])
+        self.same(bitfold.evaluate("b*a - b", x, y), x * y - x, "in the order of the text")
+        self.same(bitfold.evaluate("a*n + `unit price`*a", x, y, n=z), x * z + y * x, "but for those with names")
+        self.same(bitfold.evaluate("sqrt(a) + pow(a, 2)", x), np.sqrt(x) + x**2, "functions are no names")
+        self.same(bitfold.evaluate("y/x", [1, 4], [2, 16]), np.array([0.5, 0.25]), "lists")
+        self.same(bitfold.evaluate("a - b", (3, 4), b=x[:2]), np.array([2.0, 2.0]), "one")
+        self.assertEqual(bitfold.evaluate("upper(s)", ["a", "b"]).tolist(), ["A", "B"])
+        self.assertEqual(bitfold.reduce_expression("sum", "a*b", x, y), bitfold.dot(x, y))
+        out = np.empty(3)
+        self.assertIs(bitfold.evaluate("a - b", x, y, out=out), out)
+        for call in (bitfold.evaluate, lambda *a, **o: bitfold.reduce_expression("sum", *a, **o)):
+            wrong = [("a*b", [x]), ("a*b", [x, y, z]), ("a*a", [x, x]), ("1 + 2", [x]), ("a*b", [{"a": x}, y]), ("a*b", [x, {"b": y}])]
+            for text, arrays in wrong:
+                with self.assertRaises((bitfold.ArgumentError, bitfold.DtypeError), msg=text):
+                    call(text, *arrays)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "2 arrays for 1 names: b"):
+                call("a*b", x, y, a=z)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "character 4"):
+                call("a +", x)
+            self.assertRaises(bitfold.ArgumentError, call, 1, x)
+
     def test_names(self):
         x = np.arange(3.0)
         self.same(bitfold.evaluate("`unit price` + out", {"unit price": x, "out": x}), x + x, "dict")
