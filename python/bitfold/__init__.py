@@ -117,7 +117,7 @@ from ._library import (
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    *REDUCTIONS, "describe", "Description", "dot", "vecdot", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
+    *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
     "histogram", "Histogram", "HistogramInfo", "bincount",
     "read_csv", "group", "Dictionary", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
@@ -506,6 +506,18 @@ def vecdot(a, b, *, axis=-1, **options):
     array([17., 53.])
     """
     return dot(a, b, axis=axis, **options)
+
+
+def count_nonzero(x, axis=None, keepdims=False, *, dtype=None, context=None):
+    """Returns how many elements of x are not 0; a NaN is not. Along axis: an array of int64.
+
+    Errors: ArgumentError (x has no such axis).
+
+    >>> bitfold.count_nonzero([[0, 1], [2, 3]], axis=0)
+    array([1, 2])
+    """
+    different = map("ne", x, 0, dtype=dtype, context=context)
+    return _reduce("sum", different, axis, keepdims, context=context)
 
 
 StateInfo = namedtuple("StateInfo", "op dtype count nan inf next scale")

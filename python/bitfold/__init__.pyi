@@ -232,6 +232,25 @@ def vecdot(
     a: _ArrayLike, b: _ArrayLike, *, axis: _Axis = -1, **options: Unpack[_OfMany]
 ) -> _Array: ...
 
+@overload
+def count_nonzero(
+    x: _ArrayLike,
+    axis: None = None,
+    keepdims: Literal[False] = False,
+    *,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> int: ...
+@overload
+def count_nonzero(
+    x: _ArrayLike,
+    axis: _Axis | None = None,
+    keepdims: bool = False,
+    *,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+
 class Description(NamedTuple):
     n: int
     nan: int
@@ -425,6 +444,7 @@ def sort(
     axis: int | None = -1,
     *,
     descending: bool = False,
+    stable: bool = True,
     nan: _Nan = "propagate",
     out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
@@ -436,6 +456,7 @@ def argsort(
     axis: int | None = -1,
     *,
     descending: bool = False,
+    stable: bool = True,
     nan: _Nan = "propagate",
     out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
@@ -678,6 +699,31 @@ def unique(
     null: _Null = "error",
     context: Context | None = None,
 ) -> tuple[_Array, _Array]: ...
+
+class _UniqueInverse(NamedTuple):
+    values: _Array
+    inverse_indices: _Array
+
+class _UniqueAll(NamedTuple):
+    values: _Array
+    indices: _Array
+    inverse_indices: _Array
+    counts: _Array
+
+def unique_inverse(
+    x: _ArrayLike,
+    *,
+    nan: Literal["propagate", "error"] = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _UniqueInverse: ...
+def unique_all(
+    x: _ArrayLike,
+    *,
+    nan: Literal["propagate", "error"] = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _UniqueAll: ...
 
 class _UniqueCounts(NamedTuple):
     values: _Array

@@ -6,7 +6,7 @@ import operator
 from collections import namedtuple
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, Target, View, copied_like, to_python, value_of
+from ._arrays import NAMES, Target, View, copied_like, dtype_in, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, ShapeError, Value, lib, whole
 from ._axis import _axes
 from ._dictionary import Names, keys_in
@@ -19,7 +19,7 @@ from ._times import are_times, elements, indices, median_of, takes_times
 __all__ = [
     "sort", "argsort", "sort_rows", "segment_sort", "segment_argsort", "rank", "top", "median", "quantile", "percentile",
     "segment_median", "segment_quantile", "index_median", "index_quantile", "group_median", "group_quantile", "nth", "searchsorted", "is_sorted",
-    "unique", "unique_counts", "unique_values", "mode",
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "mode",
 ]  # fmt: skip
 
 METHODS = (
@@ -136,13 +136,14 @@ def _sort(x, axis, wants, dtype, context, out, null=None, **options):
 
 @takes_times(elements)
 def sort(
-    x, axis=-1, *, descending=False, nan="propagate", out=None, dtype=None, null="error", context=None
-):
+    x, axis=-1, *, descending=False, stable=True, nan="propagate", out=None, dtype=None, null="error",
+    context=None,
+):  # fmt: skip
     """Returns x with each line along axis in order (None: all elements as one line).
 
     -inf to inf with -0 before +0, NaN last; equal elements in the order of their positions.
-    descending: the reverse, NaN first, but for equal elements. nan="skip": NaN last in any case;
-    "error": NanError.
+    descending: the reverse, NaN first, but for equal elements. stable: either is. nan="skip": NaN last in any
+    case; "error": NanError.
 
     Errors: ArgumentError (x has no such axis), NanError (a NaN under nan="error").
 
@@ -156,7 +157,9 @@ def sort(
 
 
 @takes_times(indices)
-def argsort(x, axis=-1, *, descending=False, nan="propagate", out=None, dtype=None, context=None):
+def argsort(
+    x, axis=-1, *, descending=False, stable=True, nan="propagate", out=None, dtype=None, context=None
+):
     """Returns, as sort does, the position in its line that each element would come from. Stable. An
     array of int64 with the shape of x.
 
@@ -752,6 +755,58 @@ def unique_counts(x, *, nan="propagate", dtype=None, null="error", context=None)
     array([2, 1, 1])
     """
     return unique_counts_result(*unique(x, nan=nan, dtype=dtype, null=null, context=context))
+
+
+unique_inverse_result = namedtuple("unique_inverse_result", "values inverse_indices")
+unique_all_result = namedtuple("unique_all_result", "values indices inverse_indices counts")
+
+
+@takes_times(elements)
+def unique_inverse(x, *, nan="propagate", dtype=None, context=None):
+    """Returns the different elements of x, ascending, as unique does, and where each element of x is among them
+    (int64, in the shape of x): a named tuple, by its name in the array API standard.
+
+    Errors: those of unique; ArgumentError (nan="skip": a NaN would be nowhere).
+
+    >>> bitfold.unique_inverse(numpy.array([5.0, 3, 9, 3])).inverse_indices
+    array([1, 0, 2, 0])
+    """
+    return unique_inverse_result(*_with_places(x, nan, dtype, context)[::2])
+
+
+@takes_times(elements)
+def unique_all(x, *, nan="propagate", dtype=None, context=None):
+    """Returns the different elements of x, ascending, the index in C order at which each occurs first, where each
+    element of x is among them, and how often each occurs: a named tuple, by its name in the array API standard.
+
+    Errors: those of unique_inverse.
+
+    >>> bitfold.unique_all(numpy.array([5.0, 3, 9, 3])).indices
+    array([1, 0, 2])
+    """
+    from . import index_argmin
+
+    values, counts, places = _with_places(x, nan, dtype, context)
+    line = _line_of(places)  # equal elements have one place: the least of these is the first
+    return unique_all_result(values, index_argmin(len(values), line, line, context=context), places, counts)
+
+
+def _with_places(x, nan, dtype, context):
+    """Returns the different elements of x, how often each occurs, and where each element of x is among them."""
+    if keys_in(x) is not None:
+        raise DtypeError("strings and columns of keys: a Dictionary numbers them")
+    if nan == "skip":
+        raise ArgumentError("nan='skip': a NaN would be at no place")
+    dtype = dtype or dtype_in(View(x, decimals=True).dtype)
+    values, counts = unique(x, nan=nan, dtype=dtype, context=context)
+    return values, counts, searchsorted(values, x, dtype=dtype, context=context)
+
+
+def _line_of(places):
+    """Returns an array of positions as one of one dimension."""
+    if hasattr(places, "reshape"):
+        return places.reshape(-1)
+    return [places] if isinstance(places, int) else memoryview(places).cast("B").cast("q")
 
 
 def unique_values(x, *, nan="propagate", dtype=None, null="error", context=None):
