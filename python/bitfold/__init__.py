@@ -61,8 +61,10 @@ sum to max also have, as in NumPy, whole or along axes,
 
     where      an array of bools that broadcasts to x: the others count as little as if they were not there
     initial    of sum, prod, min and max: one more element, of x's dtype, before those of each result
+    weights    of mean: the exact sum of the products by the exact sum of the weights, rounded once, to float64. They
+               have the shape of x, or its extents along axis; they may not sum to 0. Without null and scale
 
-x is copied for them. sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
+They are in the host's memory, and copied if need be; each result with weights takes about 20 us. sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
 each of the other operations has its segment_ and index_ function. These, as all that return arrays,
 return them of the kind of the values: of CuPy or PyTorch, on the same device; of NumPy, also for
@@ -87,7 +89,7 @@ from ctypes import c_int64
 
 from . import _library
 from ._axis import *
-from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
+from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions, weighted_mean
 from ._arrays import NAMES, View, dtype_name, new_array, to_python
 from ._columns import Column, Columns
 from ._comm import Comm
@@ -355,6 +357,10 @@ def _reduce(
 ):
     if gives_index(op):
         refuse_positions(op, null)
+    weights = options.pop("weights", None) if op == "mean" else None
+    if weights is not None:
+        options.update({} if null == "error" else {"null": null})
+        return weighted_mean(x, weights, axis, keepdims, out=out, dtype=dtype, context=context, **options)
     if axis is not None or keepdims or out is not None:
         options.update(out=out, dtype=dtype, null=null, context=context)
         if are_times(x):

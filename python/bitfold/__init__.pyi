@@ -136,6 +136,12 @@ class _Where(_Options, total=False):
 class _OfManyWhere(_OfMany, total=False):
     where: _ArrayLike
 
+class _Weights(_Where, total=False):
+    weights: _ArrayLike | None
+
+class _OfManyWeights(_OfManyWhere, total=False):
+    weights: _ArrayLike | None
+
 class _Initial(_Where, total=False):
     initial: _Exact | None
 
@@ -182,6 +188,24 @@ class _WithWhere(Protocol[_Result]):
         **options: Unpack[_OfManyWhere],
     ) -> _Array: ...
 
+class _WithWeights(Protocol[_Result]):
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: None = None,
+        keepdims: Literal[False] = False,
+        **options: Unpack[_Weights],
+    ) -> _Result: ...
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        axis: _Axis | None = None,
+        keepdims: bool = False,
+        **options: Unpack[_OfManyWeights],
+    ) -> _Array: ...
+
 class _WithInitial(Protocol[_Result]):
     @overload
     def __call__(
@@ -202,7 +226,7 @@ class _WithInitial(Protocol[_Result]):
 
 sum: _WithInitial[_Exact]
 prod: _WithInitial[_Number]
-mean: _WithWhere[float]
+mean: _WithWeights[float]
 var: _WithWhere[float]
 std: _WithWhere[float]
 norm: _WithWhere[float]

@@ -2,16 +2,18 @@
 
 import ctypes
 import math
+import struct
 import weakref
+from array import array
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, Target, View, dtype_name, value_of
-from ._library import DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, refuse_unknown, sized, whole
+from ._arrays import NAMES, SIZES, Target, View, dtype_in, dtype_name, value_of
+from ._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, RangeError, ReduceOptions, ShapeError, lib, refuse_unknown, sized, whole
 from ._lists import common_dtypes, dtype_for
 from ._mergeable import Mergeable
-from ._nulls import line_up, masked, segment_views_of, views_of
+from ._nulls import line_up, masked, segment_views_of, views_of, without_nans
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
-from ._map import _default_context, copy_array
+from ._map import _default_context, copy_array, result_dtype
 from ._result import new_result
 from ._table import _Elements
 
@@ -126,6 +128,14 @@ def _axes(axis, ndim):
     return given, {each + ndim if each < 0 else each for each in given}
 
 
+def _checked_axes(axis, ndim):
+    """Returns the same of axes that there are, each given once."""
+    given, reduced = _axes(axis, ndim)
+    if len(reduced) < len(given) or not reduced <= {*range(ndim)}:
+        raise ArgumentError(f"axis {axis} of an array of {ndim} dimensions")
+    return given, reduced
+
+
 def _left(extents, reduced, keepdims):
     """Returns the shape of the results along axes."""
     return [1 if d in reduced else n for d, n in enumerate(extents) if keepdims or d not in reduced]
@@ -159,9 +169,7 @@ def _reduce_chosen(op, x, axis, keepdims, where, initial, dtype, null, **options
     """Reduces along axes what where= selects, and initial=."""
     view, mask = masked(op, x, where, initial, dtype=dtype, null=null)
     shape = view.array.shape[: view.array.ndim]
-    given, reduced = _axes(axis, len(shape))
-    if len(reduced) < len(given) or not reduced <= {*range(len(shape))}:
-        raise ArgumentError(f"axis {axis} of an array of {len(shape)} dimensions")
+    _, reduced = _checked_axes(axis, len(shape))
     places = View(line_up(view, mask, reduced, initial))
 
     def call(context, views, rules, values, fits):
@@ -183,6 +191,133 @@ def _in_line(array):
     line = Array(array.data, array.dtype, 1)
     line.shape[0], line.strides[0] = math.prod(array.shape[: array.ndim]), 1
     return line
+
+
+# ---- weights --------------------------------------------------------------------------------------
+
+# The words of a sum (docs/numerics.md): how many elements there are, NaNs, infinities of each sign, products of one
+# and zero, and -0; then limbs of 32 bits, of which the last has the sign.
+_NANS, _HEADER = 1, 6
+
+
+def weighted_mean(
+    x, weights, axis, keepdims, /, *, where=True, nan="propagate", out=None, dtype=None, context=None,
+    **options,
+):  # fmt: skip
+    """Returns the exact sum of x times the weights, by that of the weights, rounded once, whole or along axes."""
+    from . import _number
+
+    for name, value in options.items():
+        if value is not None:
+            raise ArgumentError(f"weights= goes without {name}=")
+    _number(NAN_POLICIES, "nan policy", nan)
+    (x, kind), (weights, other_kind) = _of_one_dtype(x, weights, dtype)
+    view, mask = masked("mean", x, where, None, dtype=kind, null="error")
+    other, shape = View(weights, other_kind), view.array.shape[: view.array.ndim]
+    given, reduced = _checked_axes(axis, len(shape))
+    other.array = _along(other.array, shape, [d % len(shape) for d in given] if axis is not None else None)
+    offsets = line_up(view, mask, reduced)
+    line_up(other, mask, reduced)
+    if nan == "skip":
+        offsets = without_nans([view, other], offsets)
+    means = array("d", _quotients(view, other, offsets, nan, context))
+    target = Target(x, "f64", _left(shape, reduced, keepdims), out=out)
+    made = new_result("f64", target.array.shape[: target.array.ndim])
+    ctypes.memmove(made._address, means.buffer_info()[0], 8 * len(means))
+    copy_array(made._array(), target.array)
+    return target.result()
+
+
+def _of_one_dtype(x, weights, dtype):
+    """Returns two arrays of one dtype that holds the elements of both, each with the dtype as which it is read."""
+    kinds = common_dtypes((x, weights), dtype)
+    names = [View(each, kind).dtype for each, kind in zip((x, weights), kinds)]
+    if names[0] == names[1]:
+        return zip((x, weights), kinds)
+    held = result_dtype("add", *names)
+    return [(_cast(each, held, name, kind), dtype_in(held)) for each, name, kind in zip((x, weights), names, kinds)]
+
+
+def _cast(x, held, name, kind):
+    """Returns an array of dtype `name`, which is read as `kind`, as one of dtype `held`, which holds each element."""
+    from . import map, sum
+
+    made = map("cast", x, to=held, dtype=kind)
+    wide = name in ("i64", "u64") and held[0] == "f"
+    if wide and sum(map("ne", map("cast", made, to=name), x)):
+        raise RangeError(f"an element of {name} is no {held}, as the other array's are")
+    return made
+
+
+def _along(weights, shape, axes):
+    """Returns weights of this shape, or of its extents at these axes alone, as an array of this shape."""
+    own = weights.shape[: weights.ndim]
+    if own == shape:
+        return weights
+    if axes is None or own != [shape[d] for d in axes]:
+        raise ShapeError(f"weights of shape {own}: they have that of x, {shape}, or its extents along axis")
+    made = Array(weights.data, weights.dtype, len(shape))
+    for d, extent in enumerate(shape):
+        made.shape[d] = extent
+        made.strides[d] = weights.strides[axes.index(d)] if d in axes else 0
+    return made
+
+
+def _quotients(view, weights, offsets, nan, context):
+    """Yields the weighted mean of each fibre of a line."""
+    from . import State
+
+    kind = view.dtype
+    last_bit = 0 if "f" not in kind else 1074 if kind == "f64" else 149  # its weight is 2 to minus this
+    products, sums = State("dot", kind, context), State("sum", kind, context)
+    rooms = [(c_int64 * len(state.words()))() for state in (products, sums)]
+    for begin, end in zip(offsets, offsets[1:]):
+        x, w = (_part(each.array, begin, end) for each in (view, weights))
+        above = _words_of(products, rooms[0], lib.bf_state_absorb_pair, x, w)
+        below = _words_of(sums, rooms[1], lib.bf_state_absorb, w)
+        if above[_NANS] and nan == "error":
+            products.result(nan=nan)  # raises the error
+        yield _quotient(above, below, last_bit) if begin < end else math.nan
+
+
+def _words_of(state, room, absorb, *arrays):
+    """Returns the words of a state of arrays alone."""
+    state._context._call(lib.bf_state_clear, state._handle)
+    state._context._call(absorb, state._handle, *map(byref, arrays))
+    state._context._call(lib.bf_state_get_words, state._handle, room)
+    return room[:]
+
+
+def _part(line, begin, end):
+    """Returns elements begin to end - 1 of a line."""
+    part = Array((line.data or 0) + begin * SIZES[NAMES[line.dtype]], line.dtype, 1)
+    part.shape[0], part.strides[0] = end - begin, 1
+    return part
+
+
+def _limbs(words):
+    """Returns the whole number in the words of a sum."""
+    limbs = words[_HEADER:]
+    return int.from_bytes(struct.pack(f"<{len(limbs) - 1}Ii", *limbs), "little", signed=True)
+
+
+def _quotient(above, below, last_bit):
+    """Returns the sum of these words by that of others, rounded once, as Python's quotients of ints are."""
+    numerator, weight = _limbs(above), _limbs(below)
+    sign = 1.0 if weight > 0 else -1.0
+    nans, positive, negative, invalid, zeros = above[_NANS:_HEADER]
+    if nans or invalid or (positive and negative) or any(below[_NANS : _HEADER - 1]):
+        return math.nan
+    if weight == 0:
+        raise ArgumentError("the weights sum to 0")
+    if positive or negative:
+        return math.copysign(math.inf, sign if positive else -sign)
+    if numerator == 0:
+        return -0.0 * sign if zeros == above[0] else 0.0
+    try:
+        return numerator / (weight << last_bit)
+    except OverflowError:
+        return math.copysign(math.inf, sign if numerator > 0 else -sign)
 
 
 # ---- segments and slots ---------------------------------------------------------------------------

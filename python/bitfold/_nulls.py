@@ -7,7 +7,7 @@ import itertools
 import math
 from ctypes import byref, c_int64, c_void_p
 
-from ._arrays import NAMES, SIZES, View, _cuda_interface, in_units
+from ._arrays import NAMES, SIZES, View, _cuda_interface, dtype_in, in_units
 from ._exchange import KEEP, _call, _Column, _line, _Schema, compact
 from ._expression import _stretched
 from ._library import DTYPES, I128, Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
@@ -195,6 +195,18 @@ def line_up(view, mask, reduced, initial=None, scale=0):
     _, flags, _ = _fibres(_stretched(mask.array, shape), *axes, first and View(True), copy=True)
     compacted([view], flags)
     return _moved(offsets, flags)
+
+
+def without_nans(views, offsets):
+    """Leaves out of lines the places at which one has a NaN. Returns the offsets of their fibres."""
+    from . import map
+    from ._keys import Memory
+
+    kind = dtype_in(views[0].dtype)
+    are = [map("eq", line, line, dtype=kind) for line in (Memory(view.array) for view in views)]
+    valid = map("min", *are, out=new_result("bool", [len(are[0])]))
+    compacted(views, valid)
+    return _moved(offsets, valid)
 
 
 def _first(initial, view, scale):

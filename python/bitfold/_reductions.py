@@ -30,7 +30,9 @@ REDUCTIONS = {
     "mean": _Reduction(
         "the exact mean", ", rounded once. Empty: nan.",
         """>>> bitfold.mean(numpy.array([[1, 2], [3, 5]]), axis=1)
-        array([1.5, 4. ])""",
+        array([1.5, 4. ])
+        >>> bitfold.mean([1, 2, 4], weights=[3, 1, 1])
+        1.8""",
         "[4. , 3.5]", "[3.5, 4. ]",
     ),
     "var": _Reduction(

@@ -20,7 +20,7 @@ P = inspect.Parameter
 DEFAULTS = {
     "nan": "propagate", "out_dtype": None, "ddof": 0, "correction": None, "overflow": "error",
     "dtype": None, "context": None, "null": "error", "fits": False, "empty": None, "scale": 0,
-    "where": True, "initial": None, "out": None,
+    "where": True, "initial": None, "out": None, "weights": None,
 }  # fmt: skip
 
 # Lines that a type checker takes; after each "# type: ignore" one that it must not.
@@ -50,7 +50,7 @@ except bitfold.ShapeError as error:
     print(error.status + 1)
 
 bitfold.sum([[1.0, 2], [3, 0.5]]) + bitfold.dot(range(3), (1, 2, 3))
-bitfold.sum(x, where=[True], initial=0.5) + bitfold.mean(x, where=True)
+bitfold.sum(x, where=[True], initial=0.5) + bitfold.mean(x, weights=[1, 2, 3])
 bitfold.sum(["a", "b"])  # type: ignore[arg-type]
 bitfold.mean(x, initial=1)  # type: ignore[call-overload]
 bitfold.sum(x, nan="ignore")  # type: ignore[call-overload]

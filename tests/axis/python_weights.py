@@ -1,0 +1,138 @@
+"""Means with weights: the exact sum of the products by the exact sum of the weights, rounded once."""
+
+import math
+import os
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+import bitfold
+from oracle import round_to
+
+CASES = int(os.environ.get("BITFOLD_CASES", "200"))
+KINDS = ("f8", "f4", "f2", "i8", "i4", "u8", "u1", "?")
+
+
+def numbers(rng, kind, shape):
+    if kind[0] == "f":
+        spread = {"f8": 300, "f4": 37, "f2": 4}[kind]
+        return (rng.standard_normal(shape) * 10.0 ** rng.integers(-spread, spread, shape)).astype(kind)
+    bits = 8 * np.dtype(kind).itemsize if kind != "?" else 1
+    return (rng.integers(0, 2**64, shape, "u8") >> np.uint64(64 - bits)).astype(kind)
+
+
+def exact(x, w):
+    """Returns the mean of numbers with these weights, rounded once; None: the weights sum to 0."""
+    x, w = ([Fraction(each) for each in held.ravel().tolist()] for held in (x, w))
+    total = sum(w)
+    return None if total == 0 else round_to(sum(a * b for a, b in zip(x, w)) / total)
+
+
+class Weights(unittest.TestCase):
+    def test_means_are_exact(self):
+        for seed in range(CASES):
+            rng = np.random.default_rng(seed)
+            kind = KINDS[seed % len(KINDS)]
+            shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))
+            x, w = (np.where(rng.random(shape) < 0.2, 0, numbers(rng, kind, shape)).astype(kind) for _ in "xw")
+            expected = exact(x, w)
+            if expected is None:
+                self.assertRaises(bitfold.ArgumentError, bitfold.mean, x, weights=w)
+                continue
+            self.assertEqual(bitfold.mean(x, weights=w), expected, (seed, kind))
+            self.assertEqual(bitfold.mean(x.T, weights=w.T), expected)
+            mask = rng.random(shape) < 0.7
+            if exact(x[mask], w[mask]) is not None:
+                self.assertEqual(bitfold.mean(x, weights=w, where=mask), exact(x[mask], w[mask]))
+
+    def test_axes(self):
+        rng = np.random.default_rng(1)
+        x, w = rng.standard_normal((2, 3, 4)), rng.integers(1, 9, (2, 3, 4))
+        for axis in (0, 1, -1, (0, 2), (2, 0), (0, 1, 2), None):
+            for keepdims in (False, True):
+                axes = range(3) if axis is None else [d % 3 for d in np.atleast_1d(axis)]
+                found = bitfold.mean(x, axis, keepdims, weights=w)
+                self.assertEqual(np.shape(found), np.mean(x, axis, keepdims=keepdims).shape)
+                own = [w] if axis is None else [w, rng.integers(1, 9, [x.shape[d] for d in axes])]
+                for weights in own:
+                    order = np.argsort(axes)
+                    wide = weights if weights.ndim == 3 and weights is w else weights.transpose(order).reshape(
+                        [n if d in axes else 1 for d, n in enumerate(x.shape)]
+                    )
+                    wide = np.broadcast_to(wide, x.shape)
+                    found = bitfold.mean(x, axis, keepdims, weights=weights)
+                    whole = np.asarray(bitfold.mean(x, axis, True, weights=weights))
+                    self.assertEqual(np.ravel(found).tolist(), whole.ravel().tolist())
+                    for place in np.ndindex(*(1 if d in axes else n for d, n in enumerate(x.shape))):
+                        fibre = tuple(slice(None) if d in axes else i for d, i in enumerate(place))
+                        self.assertEqual(whole[place], exact(x[fibre], wide[fibre]))
+
+    def test_as_numpy(self):
+        x, w = np.array([[1.0, 2, 4], [8, 16, 32]]), [1, 2, 1]
+        np.testing.assert_array_equal(bitfold.mean(x, 1, weights=w), np.average(x, 1, weights=w))
+        self.assertEqual(bitfold.mean(x, weights=x), np.average(x, weights=x))
+        self.assertEqual(bitfold.mean([1, 2, 4], weights=[0.5, 0.5, 1]), 2.75)
+        out = np.zeros(2)
+        self.assertIs(bitfold.mean(x, 1, weights=w, out=out), out)
+        self.assertEqual(bitfold.mean(x, weights=None), bitfold.mean(x))
+        for weights, axis in (([1, 2], None), ([1, 2], 1), ([[1, 2, 3]], None), (1, None), (np.ones((3, 2)), None)):
+            self.assertRaises(bitfold.ShapeError, bitfold.mean, x, axis, weights=weights)
+            self.assertRaises((ValueError, TypeError), np.average, x, axis, weights=weights)
+        self.assertRaises(bitfold.ArgumentError, bitfold.mean, x, 2, weights=[1, 2])
+
+    def test_limits(self):
+        big, tiny = 1.7e308, 5e-324
+        self.assertEqual(bitfold.mean([big, big], weights=[3.0, 2.0]), big)
+        self.assertEqual(bitfold.mean([big, tiny], weights=[tiny, big]), round_to(Fraction(tiny) * 2 * Fraction(big) / (Fraction(tiny) + Fraction(big))))
+        self.assertEqual(bitfold.mean([big, -big], weights=[2.0, -1.5]), math.inf)
+        self.assertEqual(bitfold.mean([-big, big], weights=[2.0, -1.5]), -math.inf)
+        self.assertEqual(bitfold.mean([1e300, 1, -1e300], weights=[1e300, 3, 1e300]), round_to(Fraction(3) / (2 * Fraction(1e300) + 3)))
+        wide = [2**100, -(2**90)]
+        self.assertEqual(bitfold.mean(wide, weights=[3, 1]), round_to(Fraction(3 * 2**100 - 2**90, 4)))
+        zero = bitfold.mean([-0.0, -0.0], weights=[1.0, 2.0])
+        self.assertEqual((zero, math.copysign(1, zero)), (0, -1))
+        for weights in ([1, 1], [-1, -1]):
+            zero = bitfold.mean([1, -1], weights=weights)
+            self.assertEqual((zero, math.copysign(1, zero)), (0, 1))
+        bits = np.array([0x3F80, 0x4000], "u2")  # 1 and 2 as bf16
+        self.assertEqual(bitfold.mean(bits, weights=bits, dtype="bf16"), round_to(Fraction(5, 3)))
+
+    def test_what_is_not_finite(self):
+        inf, nan = math.inf, math.nan
+        for x, w in (([inf, 1], [1, 1]), ([inf, 1], [-3, 1]), ([inf, -inf], [1, 1]), ([1, 2], [inf, 1]), ([1, inf], [1, 0]), ([nan, 1], [1, 1]), ([1, 2], [nan, 1])):
+            with np.errstate(all="ignore"):
+                expected = np.average(x, weights=w)
+            np.testing.assert_equal(bitfold.mean(x, weights=w), expected, str((x, w)))
+        x, w = [[nan, 1.0, 3], [2, 4, nan]], [[1.0, 2, 2], [nan, 1, 5]]
+        self.assertEqual(bitfold.mean(x, weights=w, nan="skip"), 2.4)
+        self.assertEqual(bitfold.mean(x, 1, weights=w, nan="skip").tolist(), [2, 4])
+        self.assertTrue(math.isnan(bitfold.mean([nan], weights=[1], nan="skip")))
+        self.assertTrue(math.isnan(bitfold.mean([], weights=[])))
+        self.assertRaises(bitfold.NanError, bitfold.mean, x, weights=w, nan="error")
+        for weights in ([0, 0], [1, -1], [-0.0, 0.0]):
+            self.assertRaises(bitfold.ArgumentError, bitfold.mean, [1, 2], weights=weights)
+
+    def test_dtypes(self):
+        x = np.array([0.5, 1.5], "f4")
+        for kind in ("i1", "i4", "u2", "f8", "f2", "?"):
+            self.assertEqual(bitfold.mean(x, weights=np.array([1, 0], kind)), 0.5)
+        for kind in ("i8", "u8"):
+            self.assertEqual(bitfold.mean(x, weights=np.array([1, 3], kind)), 1.25)
+            self.assertEqual(bitfold.mean(x, weights=np.array([2**62, 0], kind)), 0.5)
+            for wide in (2**53 + 1, np.iinfo(kind).max):
+                self.assertRaises(bitfold.RangeError, bitfold.mean, x, weights=np.array([1, wide], kind))
+        self.assertRaises(bitfold.DtypeError, bitfold.mean, np.ones(2, "i8"), weights=np.ones(2, "u8"))
+        self.assertEqual(bitfold.mean(np.array([1, 2]), weights=np.array([1, 3], "i2")), 1.75)
+        self.assertEqual(bitfold.mean(x, weights=[1, 3]), 1.25)
+
+    def test_what_is_refused(self):
+        for options in ({"out_dtype": "f32"}, {"null": "skip"}, {"scale": 2}, {"fits": True}, {"initial": 1}):
+            self.assertRaises(bitfold.ArgumentError, bitfold.mean, [1, 2], weights=[1, 1], **options)
+        self.assertRaises(bitfold.ArgumentError, bitfold.mean, [1, 2], weights=[1, 1], nan="drop")
+        for call in (bitfold.sum, bitfold.var):
+            self.assertRaises(TypeError, call, [1, 2], weights=[1, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()
