@@ -12,8 +12,8 @@ other byte order (">f8") and those whose strides are not whole elements, such as
 record: that takes several times as long as a sum, and without NumPy ten times longer still. Masked and
 sparse arrays are refused. Lists of ints, floats and bools, nested too, ranges and single numbers are arrays as NumPy
 makes them, but exact: an int among floats that no float64 is raises RangeError, and ints are "i128" where 64 bits do
-not hold them. Where a dtype is given, or known, each number must be one of it. A result is an int, a float or a bool; of several, an array. It depends only
-on the values, not on threads, instruction set, device or machine.
+not hold them. Where a dtype is given, or known, each number must be one of it. A result is an int, a float or a
+bool; of several, an array. It depends only on the values, not on threads, instruction set, device or machine.
 
 Columns of decimals, of a precision up to 38, are taken by whole reductions, describe, State, Quantiles, join and
 all that sorts or selects: results are decimal.Decimal, as with scale=. Beyond 18 digits they are "i128", as are
@@ -43,8 +43,8 @@ Functions have these keyword arguments, where they apply:
                dot products are an exact decimal.Decimal; means, deviations and norms are divided by the
                power of ten before they are rounded, once. Not of prod and floats
     dtype      the dtype of the memory, if the object cannot name it: "bf16" for 16-bit integers, or
-               any dtype for contiguous bytes and lists, "i128" too; no element is rounded. Every dtype is given as "f64",
-               "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
+               any dtype for contiguous bytes and lists, "i128" too; no element is rounded. Every dtype is
+               given as "f64", "float64", "f8", "<f8", or by one of NumPy or PyTorch; "i8" and "u8" have 8 bits
     null       "error" (default): a column of Arrow with NULLs is refused; "skip": they are left out;
                where several arrays go together, each row in which one is NULL. Reductions but reduce_runs,
                describe, medians, quantiles, nth, sort, unique, mode, is_sorted, histogram, bincount and
@@ -64,7 +64,9 @@ sum to max also have, as in NumPy, whole or along axes,
     weights    of mean: the exact sum of the products by the exact sum of the weights, rounded once, to float64. They
                have the shape of x, or its extents along axis; they may not sum to 0. Without null and scale
 
-They are in the host's memory, and copied if need be; each result with weights takes about 20 us. sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
+All are in the host's memory, and copied if need be; each result with weights takes about 20 us.
+
+sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
 each of the other operations has its segment_ and index_ function. These, as all that return arrays,
 return them of the kind of the values: of CuPy or PyTorch, on the same device; of NumPy, also for
@@ -119,8 +121,8 @@ from ._library import (
 
 __version__ = lib.bf_version().decode()
 __all__ = [
-    *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression", "result_dtype", "julia", "palette_colors",
-    "histogram", "Histogram", "HistogramInfo", "bincount",
+    *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression",
+    "result_dtype", "julia", "palette_colors", "histogram", "Histogram", "HistogramInfo", "bincount",
     "read_csv", "group", "Dictionary", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",

@@ -8,10 +8,13 @@ from array import array
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, SIZES, Target, View, dtype_in, dtype_name, value_of
-from ._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, RangeError, ReduceOptions, ShapeError, lib, refuse_unknown, sized, whole
+from ._library import (
+    DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, RangeError, ReduceOptions, ShapeError, lib, refuse_unknown, sized,
+    whole,
+)  # fmt: skip
 from ._lists import common_dtypes, dtype_for
 from ._mergeable import Mergeable
-from ._nulls import line_up, masked, segment_views_of, views_of, without_nans
+from ._nulls import line_up, masked, refuse_gpus, segment_views_of, views_of, without_nans
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
 from ._map import _default_context, copy_array, result_dtype
 from ._result import new_result
@@ -211,6 +214,7 @@ def weighted_mean(
         if value is not None:
             raise ArgumentError(f"weights= goes without {name}=")
     _number(NAN_POLICIES, "nan policy", nan)
+    refuse_gpus(x, weights)
     (x, kind), (weights, other_kind) = _of_one_dtype(x, weights, dtype)
     view, mask = masked("mean", x, where, None, dtype=kind, null="error")
     other, shape = View(weights, other_kind), view.array.shape[: view.array.ndim]
@@ -218,7 +222,7 @@ def weighted_mean(
     other.array = _along(other.array, shape, [d % len(shape) for d in given] if axis is not None else None)
     offsets = line_up(view, mask, reduced)
     line_up(other, mask, reduced)
-    if nan == "skip":
+    if nan == "skip" and "f" in view.dtype:
         offsets = without_nans([view, other], offsets)
     means = array("d", _quotients(view, other, offsets, nan, context))
     target = Target(x, "f64", _left(shape, reduced, keepdims), out=out)

@@ -6,7 +6,7 @@ from array import array
 from itertools import chain
 
 from ._dtypes import SIZES, dtype_in
-from ._exchange import _line
+from ._exchange import KEEP, _line
 from ._library import DTYPES, MAX_DIMS, DtypeError, RangeError, ShapeError
 
 _ROWS = list, tuple, range
@@ -48,7 +48,8 @@ def _numbers_of(x):
             raise ShapeError(f"a ragged list: in dimension {len(shape)} there are lists and numbers")
         lengths = sorted(set(map(len, rows)))
         if len(lengths) > 1:
-            raise ShapeError(f"a ragged list: in dimension {len(shape)} there are {lengths[0]} and {lengths[1]} elements")
+            few, more, *_ = lengths
+            raise ShapeError(f"a ragged list: in dimension {len(shape)} there are {few} and {more} elements")
         shape += lengths
         if len(shape) > MAX_DIMS:
             raise ShapeError(f"a list of more than {MAX_DIMS} dimensions")
@@ -116,7 +117,7 @@ def _converted(numbers, name, memory, wanted):
 
 def dtype_for(x, held, dtype=None):
     """Returns the dtype as which x is read for data of dtype `held`: as dtype_in does, but a list is made so."""
-    return held if dtype is None and held in DTYPES and is_list(x) else dtype_in(held, dtype)
+    return held if dtype is None and is_list(x) and held in DTYPES else dtype_in(held, dtype)
 
 
 def common_dtypes(arrays, dtype):
@@ -126,6 +127,6 @@ def common_dtypes(arrays, dtype):
     lists = [x for x in arrays if is_list(x)]
     if dtype is not None or not lists or len(arrays) == 1:
         return [dtype] * len(arrays)
-    others = [View(x, decimals=True).dtype for x in arrays if not is_list(x)]
+    others = [View(x, None, KEEP, decimals=True).dtype for x in arrays if not is_list(x)]
     held = others[0] if others else memory_of([n for x in lists for n in _numbers_of(x)[0]])[0]
     return [dtype_for(x, held) for x in arrays]

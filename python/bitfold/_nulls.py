@@ -165,8 +165,7 @@ def masked(op, x, where, initial, /, *, dtype, null, decimals=False):
         raise ArgumentError(f"{op} has no initial=: sum, prod, min and max have")
     if op in ("argmin", "argmax"):
         raise ArgumentError(f"{op} has no where=: positions would be those among the other elements")
-    if any(_cuda_interface(each) is not None for each in (x, where)):
-        raise ArgumentError("where= and initial= go with arrays in the host's memory")
+    refuse_gpus(x, where)
     if null == "skip":
         (view,), valid = whole_views([(x, dtype)], decimals)
         where = where if valid is None else map("min", valid, where)
@@ -181,6 +180,12 @@ def masked(op, x, where, initial, /, *, dtype, null, decimals=False):
     if _broadcast([view, mask]) != shapes[0]:
         raise ShapeError(f"where= of shape {shapes[1]} for an array of shape {shapes[0]}")
     return view, mask
+
+
+def refuse_gpus(*arrays):
+    """Refuses arrays of a GPU where copies of elements are made."""
+    if any(_cuda_interface(x) is not None for x in arrays):
+        raise ArgumentError("where=, initial= and weights= go with arrays in the host's memory")
 
 
 def line_up(view, mask, reduced, initial=None, scale=0):
@@ -212,9 +217,12 @@ def without_nans(views, offsets):
 def _first(initial, view, scale):
     """Returns a view of a number as an element of the array of a view."""
     try:
-        return View(in_units(initial, view.dtype, view.scale or scale), view.dtype)
+        first = View([in_units(initial, view.dtype, view.scale or scale)], view.dtype)
     except RangeError:
         raise RangeError(f"initial={initial} is no {view.dtype}, as the array's elements are") from None
+    if first.array.ndim > 1:
+        raise ArgumentError("initial= is a number")
+    return first
 
 
 def _fibres(x, kept, reduced, first, copy=False):

@@ -46,6 +46,12 @@ def same(a, b):
     return a == b and math.copysign(1, a) == math.copysign(1, b) or (a != a and b != b)
 
 
+class OnGpu:
+    """What an array on a GPU shows."""
+
+    __cuda_array_interface__ = {"version": 3, "shape": (2,), "typestr": "<f8", "data": (4096, False), "stream": None}
+
+
 class Where(unittest.TestCase):
     def test_each_result_is_that_of_the_chosen_elements(self):
         for seed in range(CASES):
@@ -96,7 +102,8 @@ class Where(unittest.TestCase):
     def test_as_numpy(self):
         rng = np.random.default_rng(3)
         x = rng.integers(-9, 9, (2, 3, 4))
-        masks = (True, False, [[True], [False], [True]], rng.random((3, 4)) < 0.5, np.bool_(True), rng.random((2, 1, 1)) < 0.5)
+        masks = [True, False, [[True], [False], [True]], np.bool_(True)]
+        masks += [rng.random((3, 4)) < 0.5, rng.random((2, 1, 1)) < 0.5]
         for mask in masks:
             for axis in (None, 0, -1, (0, 2), (), (1, 0, 2)):
                 for keepdims in (False, True):
@@ -123,8 +130,12 @@ class Where(unittest.TestCase):
         wide = np.array([[2**100, 1], [-(2**90), 5]], object)
         self.assertEqual(bitfold.sum(wide.T, where=[[True, True], [False, True]]), 2**100 - 2**90 + 5)
         self.assertEqual(bitfold.max(wide, where=[True, False], initial=2**101), 2**101)
-        self.assertEqual(bitfold.sum(np.array([0x3F80, 0x4000], "u2"), dtype="bf16", where=[False, True], initial=0.5), 2.5)
-        self.assertEqual(bitfold.sum([110, 220, 440], scale=2, where=[True, False, True], initial=Decimal("0.05")), Decimal("5.55"))
+        self.assertEqual(bitfold.sum(np.ones(2, "f4"), initial=np.float64(0.5)), 2.5)
+        self.assertEqual(bitfold.max(np.ones((2, 2), "i2"), axis=0, initial=np.int64(3)).tolist(), [3, 3])
+        bits = np.array([0x3F80, 0x4000], "u2")
+        self.assertEqual(bitfold.sum(bits, dtype="bf16", where=[False, True], initial=0.5), 2.5)
+        mask, initial = [True, False, True], Decimal("0.05")
+        self.assertEqual(bitfold.sum([110, 220, 440], scale=2, where=mask, initial=initial), Decimal("5.55"))
         with self.assertRaisesRegex(bitfold.ArgumentError, "more than 2 digits"):
             bitfold.sum([110], scale=2, initial=Decimal("0.005"))
         days = np.array(["2026-01-03", "2025-12-31"], "M8[D]")
@@ -140,20 +151,32 @@ class Where(unittest.TestCase):
         self.assertEqual(bitfold.sum(column, null="skip", initial=0.5), 13.5)
         self.assertEqual(bitfold.max(column, axis=0, null="skip", where=mask[::-1]), 8)
         self.assertRaises(bitfold.ArgumentError, bitfold.sum, column, where=mask)
-        self.assertEqual(bitfold.sum(pa.array(TEN), where=[True, False, True], initial=Decimal("0.01")), Decimal("5.51"))
+        mask, initial = [True, False, True], Decimal("0.01")
+        self.assertEqual(bitfold.sum(pa.array(TEN), where=mask, initial=initial), Decimal("5.51"))
 
     def test_what_is_refused(self):
         x = np.ones((2, 3), "f4")
         wrong = [
             (bitfold.DtypeError, {"where": [1, 0, 1]}), (bitfold.DtypeError, {"where": None}),
             (bitfold.ShapeError, {"where": [True, False]}), (bitfold.ShapeError, {"where": np.ones((1, 2, 3), bool)}),
-            (bitfold.RangeError, {"initial": 0.1}), (bitfold.DtypeError, {"initial": "1"}),
+            (bitfold.RangeError, {"initial": 0.1}),
+            (bitfold.ArgumentError, {"axis": 0, "initial": [1, 2, 3]}), (bitfold.ArgumentError, {"initial": np.ones(1)}),
+            (bitfold.DtypeError, {"initial": "1"}),
             (bitfold.ArgumentError, {"axis": 2, "where": True, "initial": 1}),
             (bitfold.ArgumentError, {"axis": (0, -2), "initial": 1}),
         ]  # fmt: skip
         for error, options in wrong:
             self.assertRaises(error, bitfold.sum, x, **options)
         self.assertRaises(bitfold.RangeError, bitfold.max, np.ones(2, "i1"), initial=128)
+        plain = [0.5, 1]
+        for arguments, options in (
+            ([OnGpu()], {"initial": 1}), ([OnGpu(), 0], {"where": [True, False]}), ([plain], {"where": OnGpu()}),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(bitfold.ArgumentError, "the host's memory"):
+                bitfold.sum(*arguments, **options)
+        for given, weights in ((OnGpu(), plain), (plain, OnGpu())):
+            with self.assertRaisesRegex(bitfold.ArgumentError, "the host's memory"):
+                bitfold.mean(given, weights=weights)
         for op in ("argmin", "argmax"):
             self.assertRaises(bitfold.ArgumentError, getattr(bitfold, op), x, where=x > 0)
         for op in ("mean", "var", "norm", "argmax"):

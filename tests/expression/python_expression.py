@@ -97,7 +97,10 @@ class Expression(unittest.TestCase):
         out = np.empty(3)
         self.assertIs(bitfold.evaluate("a - b", x, y, out=out), out)
         for call in (bitfold.evaluate, lambda *a, **o: bitfold.reduce_expression("sum", *a, **o)):
-            wrong = [("a*b", [x]), ("a*b", [x, y, z]), ("a*a", [x, x]), ("1 + 2", [x]), ("a*b", [{"a": x}, y]), ("a*b", [x, {"b": y}])]
+            wrong = [
+                ("a*b", [x]), ("a*b", [x, y, z]), ("a*a", [x, x]), ("1 + 2", [x]), ("a*b", [{"a": x}, y]),
+                ("a*b", [x, {"b": y}]),
+            ]  # fmt: skip
             for text, arrays in wrong:
                 with self.assertRaises((bitfold.ArgumentError, bitfold.DtypeError), msg=text):
                     call(text, *arrays)

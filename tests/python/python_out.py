@@ -11,9 +11,10 @@ RNG = np.random.default_rng(5)
 X = RNG.integers(-50, 50, (4, 5)).astype("f8")
 M = X > 0
 OFFSETS, INDEX = np.array([0, 1, 1, 4]), np.array([2, 0, 2, 1])
-# Calls of one form whose results are arrays.
-CALLS = {
-    **{op: lambda op=op, **o: getattr(bitfold, op)(X, 0, **o) for op in "sum prod mean var std norm sumsq min max argmin argmax".split()},
+OPS = "sum prod mean var std norm sumsq min max argmin argmax".split()
+CALLS = {  # they are of one form, and their results are arrays
+    **{op: lambda op=op, **o: getattr(bitfold, op)(X, 0, **o) for op in OPS},
+    "weights": lambda **o: bitfold.mean(X, 0, weights=[1, 2, 3, 4], **o),
     "keepdims": lambda **o: bitfold.max(X, 1, True, **o),
     "two axes": lambda **o: bitfold.sum(X.reshape(2, 2, 5), (0, 2), **o),
     "ints": lambda **o: bitfold.sum(X.astype("i2"), 1, **o),
