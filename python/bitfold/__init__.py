@@ -287,6 +287,8 @@ def _options(
     if unknown:
         _library.refuse_unknown(unknown)
     ddof = ddof if correction is None else correction
+    if isinstance(ddof, float) and ddof.is_integer():  # as the standard has it
+        ddof = int(ddof)
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
         DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, whole(ddof, c_int),

@@ -115,8 +115,8 @@ _Axis: TypeAlias = int | Sequence[int]
 class _Rules(TypedDict, total=False):
     nan: _Nan
     out_dtype: _Dtype | None
-    ddof: int
-    correction: int | None
+    ddof: float
+    correction: float | None
     overflow: _Overflow
     scale: int
 

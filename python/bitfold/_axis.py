@@ -229,7 +229,7 @@ def weighted_mean(
     made = new_result("f64", target.array.shape[: target.array.ndim])
     ctypes.memmove(made._address, means.buffer_info()[0], 8 * len(means))
     copy_array(made._array(), target.array)
-    return target.result()
+    return target.result(axis is None)
 
 
 def _of_one_dtype(x, weights, dtype):

@@ -1,5 +1,6 @@
 """Means with weights: the exact sum of the products by the exact sum of the weights, rounded once."""
 
+import importlib.util
 import math
 import os
 import unittest
@@ -132,6 +133,19 @@ class Weights(unittest.TestCase):
         self.assertRaises(bitfold.DtypeError, bitfold.mean, np.ones(2, "i8"), weights=np.ones(2, "u8"))
         self.assertEqual(bitfold.mean(np.array([1, 2]), weights=np.array([1, 3], "i2")), 1.75)
         self.assertEqual(bitfold.mean(x, weights=[1, 3]), 1.25)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_tensors(self):
+        import torch
+
+        x, mask = torch.tensor([[1.0, 2, 4], [8, 16, 32]]), [True, False, True]
+        self.assertEqual(bitfold.mean(x, 1, weights=[1, 2, 1]).tolist(), [2.25, 18])
+        self.assertEqual(bitfold.mean(x[0], weights=torch.tensor([1, 2, 1])), 2.25)
+        self.assertIs(type(bitfold.mean(x, weights=x)), float)
+        self.assertIs(type(bitfold.sum(x, 0, where=[[True], [False]])), torch.Tensor)
+        out = torch.zeros(2, dtype=torch.float64)
+        self.assertIs(bitfold.sum(x, 1, where=mask, initial=0.5, out=out), out)
+        self.assertEqual(out.tolist(), [5.5, 40.5])
 
     def test_what_is_refused(self):
         for options in ({"out_dtype": "f32"}, {"null": "skip"}, {"scale": 2}, {"fits": True}, {"initial": 1}):

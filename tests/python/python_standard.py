@@ -22,14 +22,15 @@ class Standard(unittest.TestCase):
     def test_correction(self):
         x = np.array([[1.0, 2, 4], [7, 7, 10]])
         for axis in (None, 0, 1):
-            for correction in (0, 1):
+            for correction in (0, 1, 0.0, 1.0):
                 options = {"axis": axis, "ddof": correction}
                 for name in ("var", "std"):
                     found = getattr(bitfold, name)(x, axis=axis, correction=correction)
                     np.testing.assert_array_equal(found, getattr(bitfold, name)(x, **options))
                     np.testing.assert_allclose(found, getattr(np, name)(x, **options), rtol=1e-15)
-        with self.assertRaises(bitfold.ArgumentError):
-            bitfold.var(x, correction=2)
+        for wrong in (2, 2.0):
+            self.assertRaises(bitfold.ArgumentError, bitfold.var, x, correction=wrong)
+        self.assertRaises(TypeError, bitfold.var, x, correction=0.5)
 
     def test_unique(self):
         x = np.array([[3, 1], [3, 2]])
