@@ -79,6 +79,42 @@ class Torch(unittest.TestCase):
                 self.equal(values, expected.values)
                 self.equal(index, expected.indices)
 
+    def test_order_statistics(self):
+        for device, dtype in self.each(FLOATS + INTEGERS):
+            x = random((7, 4, 3), dtype, device)
+            floats = dtype.is_floating_point
+            for dim in (None, [1], [-1], [0, 2]):
+                dims = list(range(3)) if dim is None else dim
+                for keepdim in (False, True):
+                    lines = x.double().movedim(dims, list(range(-len(dims), 0))).flatten(-len(dims))
+                    q = torch.tensor([0.0, 0.3, 0.5], dtype=torch.float64, device=device)
+                    for method in ("linear", "lower", "higher", "midpoint", "nearest"):
+                        found = ops.quantile(x, [0, 0.3, 0.5], dim, keepdim, interpolation=method)
+                        expected = torch.quantile(lines, q, -1, interpolation=method)
+                        self.assertEqual(found.dtype, torch.float64)
+                        self.assertTrue(torch.allclose(found, expected.reshape(found.shape), rtol=1e-15))
+                    median = ops.median(x, dim, keepdim)
+                    middle = ops.quantile(x, [0.5], dim, keepdim)[0]
+                    self.equal(median, middle.to(dtype) if floats else middle)
+                self.equal(ops.argsort(x, 1, True), torch.argsort(x, stable=True, dim=1, descending=True))
+        with self.assertRaisesRegex(bitfold.ArgumentError, "interpolation 'near'"):
+            ops.quantile(torch.ones(3), [0.5], interpolation="near")
+        with self.assertRaises(bitfold.EmptyError):
+            ops.median(torch.ones(0))
+        self.equal(ops.median(torch.tensor(3.0)), torch.tensor(3.0))
+
+    def test_order_in_batches(self):
+        x = random((5, 4, 3), torch.float64, "cpu")
+        for function in (
+            lambda x: ops.sort(x, 0)[0], lambda x: ops.sort(x, -1, True)[1], lambda x: ops.argsort(x, 1),
+            lambda x: ops.median(x), lambda x: ops.median(x, 0, True), lambda x: ops.quantile(x, [0.3, 0.4], -1),
+        ):  # fmt: skip
+            expected = torch.stack([function(each) for each in x])
+            self.equal(torch.vmap(function)(x), expected)
+            self.equal(torch.vmap(function, 2)(x.movedim(0, 2)), expected)
+        self.equal(torch.vmap(lambda x: ops.sort(x)[0])(x[0, 0]), x[0, 0])
+        self.equal(torch.vmap(lambda x: ops.argsort(x))(x[0, 0]), torch.zeros(3, dtype=torch.int64))
+
     def test_operators_are_well_formed(self):
         x, y = (random((4, 3), torch.float64, "cpu").requires_grad_() for _ in range(2))
         index, offsets = torch.tensor([0, 2, 0, 1]), torch.tensor([0, 1, 1, 3])
@@ -86,6 +122,8 @@ class Torch(unittest.TestCase):
             (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, y, [0])), (ops.dot, (x, x)),
             (ops.index_add, (3, index, x)), (ops.segment_sum, (x, offsets)),
             (ops.histogram, (x.detach(), 4, -1.0, 1.0)), (ops.sort, (x, 0, True)),
+            (ops.argsort, (x.detach(),)), (ops.median, (x, [1])), (ops.median, (x,)),
+            (ops.quantile, (x, [0.1, 0.5], None, True)),
         ):  # fmt: skip
             with self.subTest(op=op):
                 torch.library.opcheck(op.default, arguments)
@@ -97,8 +135,13 @@ class Torch(unittest.TestCase):
             lambda x: ops.sum(x), lambda x: ops.sum(x, [0]), lambda x: ops.sum(x, [1], True),
             lambda x: ops.index_add(4, index, x), lambda x: ops.segment_sum(x, offsets),
             lambda x: ops.sort(x, 0)[0], lambda x: ops.sort(x, 1, True)[0],
+            lambda x: ops.median(x), lambda x: ops.median(x, [0], True), lambda x: ops.median(x, 1),
+            lambda x: ops.quantile(x, [0.1, 0.5, 0.6, 1], [0, 1]),
+            lambda x: ops.quantile(x, [0.3], 0, True, interpolation="midpoint"),
+            lambda x: ops.quantile(x, [0.3, 0.3], 1, interpolation="nearest"),
         ):  # fmt: skip
             self.assertTrue(torch.autograd.gradcheck(function, (x,)))
+            self.assertTrue(torch.autograd.gradgradcheck(function, (x,)))
         for dim in (None, [0], [1]):
             self.assertTrue(torch.autograd.gradcheck(lambda a, b: ops.dot(a, b, dim), (x, y)))
 

@@ -1,0 +1,40 @@
+"""Operators of PyTorch, torch.ops.bitfold, and use(), which sends a model's sums of floats to bitfold.
+
+    >>> import torch, bitfold.torch
+    >>> torch.ops.bitfold.sum(torch.tensor([1e20, 1, -1e20], dtype=torch.float64))
+    tensor(1., dtype=torch.float64)
+
+They give the same bits on CPUs and GPUs, whatever the threads, so they also work under
+torch.use_deterministic_algorithms(True). torch.compile traces them. On a GPU a call waits for its result.
+
+    sum, mean, norm (x, dim=None, keepdim=False, *, dtype=None)
+    var, std        (x, dim=None, keepdim=False, *, correction=1, dtype=None); correction is 0 or 1
+    min, max        (x, dim=None, keepdim=False, *, empty=None); empty: the extreme of no elements, which
+                    otherwise raises bitfold.EmptyError
+    dot             (a, b, dim=None, keepdim=False, *, dtype=None), of one shape and dtype
+    index_add, index_mean, index_var, index_std, index_norm, index_min, index_max (m, index, values, *,
+                    ...) and index_dot (m, index, a, b, *, dtype=None): of the rows of each of m slots;
+                    row i is in slot index[i]
+    segment_sum, segment_mean, ... (x, offsets, *, ...) and segment_dot (a, b, offsets, *, dtype=None): of
+                    the rows of each segment, x[offsets[s]:offsets[s + 1]]
+    sort            (x, dim=-1, descending=False): x in order, and the position that each element came
+                    from. Stable; -0 is before +0, and NaN is greater than all others
+    argsort         (x, dim=-1, descending=False)
+    median          (x, dim=None, keepdim=False): of an even number the mean of the two in the middle
+    quantile        (x, q, dim=None, keepdim=False, *, interpolation="linear"): q is a list, which is the
+                    first dimension of the result, of float64; the interpolations are torch.quantile's
+    histogram       (x, bins, low, high): how many elements each even bin has, as in numpy.histogram
+
+dim is None (all), a number or a list. Reductions are the exact value, rounded once to dtype: float64,
+float32, or the half of x. Without dtype, results of float64 are float64, of other floats float32, sums of
+integers and bools int64, where one that does not fit raises bitfold.RangeError; other reductions of them
+are float64. A result that is one tensor can be written to out=, which has its shape and dtype.
+
+All but argsort and histogram have gradients, and all of floats but extremes second ones. Equal extremes
+share the gradient, as in torch.amax; at a norm or a deviation of 0 it is 0. torch.vmap batches all but
+histogram; offsets are the same for the whole batch.
+"""
+
+from . import _operators, _order
+
+__all__ = []

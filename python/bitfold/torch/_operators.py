@@ -1,0 +1,199 @@
+"""The operators that reduce: each of a table along dimensions, by index and by segments."""
+
+from collections import namedtuple
+
+import torch
+
+from ._exact import Fibres, Segments, Slots, dims_of, reduce, result_dtype
+
+
+def define(name, schema, call, fake, gradient=None, keep=None, vmap=None):
+    """Registers torch.ops.bitfold.<name>. One that gives one tensor also takes out=."""
+    op = torch.library.custom_op(f"bitfold::{name}", call, mutates_args=(), schema=schema)
+    op.register_fake(fake)
+    if gradient:
+        op.register_autograd(gradient, setup_context=keep)
+    if vmap:
+        op.register_vmap(vmap)
+    if schema.endswith("-> Tensor"):
+        _define_out(name, schema, call, fake)
+    return op
+
+
+def _define_out(name, schema, call, fake):
+    arguments = schema[: schema.rindex(")")]
+    star = "" if "*," in arguments else "*, "
+
+    def checked(made, out):
+        if (made.shape, made.dtype) != (out.shape, out.dtype):
+            raise RuntimeError(
+                f"bitfold::{name}: out has the shape {tuple(out.shape)} and the dtype {out.dtype}, not {tuple(made.shape)} and {made.dtype}"
+            )
+        return made
+
+    def write(*given, out, **options):
+        tensors = [each for each in (*given, out) if isinstance(each, torch.Tensor)]
+        if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
+            raise RuntimeError(f"bitfold::{name}: out= has no gradient, but an argument requires one")
+        checked(fake(*given, **options), out)
+        out.copy_(call(*given, **options))
+
+    def fake_write(*given, out, **options):
+        checked(fake(*given, **options), out)
+
+    qualified = f"bitfold::{name}.out"
+    torch.library.define(qualified, f"{arguments}, {star}Tensor(a!) out) -> ()")
+    torch.library.impl(qualified, "CompositeExplicitAutograd", write)
+    torch.library.register_fake(qualified, fake_write)
+
+
+# ---- gradients ------------------------------------------------------------------------------------
+
+# Each takes the way (how results lie among elements), the gradient of the results, the results, the
+# correction and the arrays, and returns the gradient of each array.
+
+
+def _of_sum(way, grad, made, correction, *arrays):
+    return [way.spread(grad)]
+
+
+def _of_mean(way, grad, made, correction, *arrays):
+    return [way.spread(grad / way.count())]
+
+
+def _of_var(way, grad, made, correction, x):
+    mean = way.total(x) / way.count()
+    return [way.spread(2 * grad / (way.count() - correction)) * (x - way.spread(mean))]
+
+
+def _of_std(way, grad, made, correction, x):
+    return _of_var(way, _over(grad, 2 * made), made, correction, x)
+
+
+def _of_norm(way, grad, made, correction, x):
+    return [way.spread(_over(grad, made)) * x]
+
+
+def _over(grad, root):
+    """A quotient whose slope, as that of a root at 0 in PyTorch, is 0."""
+    return torch.where(root == 0, 0, grad) / torch.where(root == 0, 1, root)
+
+
+def _of_extreme(way, grad, made, correction, x):
+    equal = x == way.spread(made)
+    return [torch.where(equal, way.spread(grad / way.total(equal)), 0)]
+
+
+def _of_dot(way, grad, made, correction, a, b):
+    grad = way.spread(grad)
+    return [grad * b, grad * a]
+
+
+# arrays: how many. keeps: whether the gradient needs elements and results. options: those of the schema.
+_Reduction = namedtuple("_Reduction", "gradient arrays keeps options")
+_DTYPE, _EMPTY = "ScalarType? dtype=None", "Scalar? empty=None"
+_CORRECTION = f"int correction=1, {_DTYPE}"
+
+REDUCTIONS = {
+    "sum": _Reduction(_of_sum, "x", False, _DTYPE),
+    "mean": _Reduction(_of_mean, "x", False, _DTYPE),
+    "var": _Reduction(_of_var, "x", True, _CORRECTION),
+    "std": _Reduction(_of_std, "x", True, _CORRECTION),
+    "norm": _Reduction(_of_norm, "x", True, _DTYPE),
+    "min": _Reduction(_of_extreme, "x", True, _EMPTY),
+    "max": _Reduction(_of_extreme, "x", True, _EMPTY),
+    "dot": _Reduction(_of_dot, "ab", True, _DTYPE),
+}
+
+# ---- batches --------------------------------------------------------------------------------------
+
+# Each calls an operator once for a whole batch: tensors have a further dimension, where `dims` says. They
+# return the result and its dimension that is the batch.
+
+
+def front(x, dim, size):
+    """Returns x with the batch as its first dimension."""
+    return x.expand(size, *x.shape) if dim is None else x.movedim(dim, 0)
+
+
+def _batch_along(op, size, dims, arrays, dim=None, keepdim=False, **options):
+    arrays = [front(x, d, size) for x, d in zip(arrays, dims)]
+    own = [d + 1 for d in dims_of(dim, arrays[0].ndim - 1)]
+    return op(*arrays, own, keepdim, **options), 0
+
+
+def _batch_index(op, size, dims, arrays, m, index, **options):
+    arrays = [front(x, d, size) for x, d in zip(arrays, dims[2:])]
+    if dims[1] is None:
+        return op(m, index, *(x.movedim(0, 1) for x in arrays), **options), 1
+    index = index.movedim(dims[1], 0)
+    base = m * torch.arange(size, device=index.device).unsqueeze(1)
+    slots = torch.where((index >= 0) & (index < m), index + base, -1)
+    made = op(m * size, slots.flatten(), *(x.flatten(0, 1) for x in arrays), **options)
+    return made.unflatten(0, (size, m)), 0
+
+
+def _batch_segments(op, size, dims, arrays, offsets, **options):
+    if dims[len(arrays)] is not None:
+        raise NotImplementedError("vmap of segments takes one tensor of offsets for all")
+    arrays = [front(x, d, size).movedim(0, 1) for x, d in zip(arrays, dims)]
+    return op(*arrays, offsets, **options), 1
+
+
+# ---- operators ------------------------------------------------------------------------------------
+
+# kind: what the library calls it. first: where the arrays are among the arguments; before and after:
+# what else the schema has.
+_Way = namedtuple("_Way", "of name first before after batch")
+
+WAYS = [
+    _Way(Fibres, "{}", 0, "", "int[1]? dim=None, bool keepdim=False, ", _batch_along),
+    _Way(Slots, "index_{}", 2, "SymInt m, Tensor index, ", "", _batch_index),
+    _Way(Segments, "segment_{}", 0, "", "Tensor offsets, ", _batch_segments),
+]
+
+
+def _define_reduction(op, way):
+    gradient, letters, keeps, options = REDUCTIONS[op]
+    name = "index_add" if (op, way.of) == ("sum", Slots) else way.name.format(op)
+    letters = ["values"] if way.of is Slots and letters == "x" else letters
+    first, last = way.first, way.first + len(letters)
+    schema = f"({way.before}{''.join(f'Tensor {x}, ' for x in letters)}{way.after}*, {options}) -> Tensor"
+
+    def call(*given, **options):
+        arrays, rest = given[first:last], given[:first] + given[last:]
+        return reduce(op, way.of(arrays[0].shape, *rest), arrays, **options)
+
+    def fake(*given, dtype=None, **options):
+        arrays, rest = given[first:last], given[:first] + given[last:]
+        shape = way.of(arrays[0].shape, *rest).result_shape()
+        return arrays[0].new_empty(shape, dtype=result_dtype(op, arrays[0], dtype))
+
+    def keep(ctx, inputs, keyword_only_inputs, output):
+        arrays, rest = inputs[first:last], inputs[:first] + inputs[last:]
+        places = [each for each in rest if isinstance(each, torch.Tensor)]  # it is the last
+        ctx.given, ctx.numbers = len(inputs), rest[: len(rest) - len(places)]
+        ctx.shape, ctx.dtype = arrays[0].shape, arrays[0].dtype
+        ctx.correction = keyword_only_inputs.get("correction")
+        ctx.save_for_backward(*places, *((output, *arrays) if keeps else ()))
+
+    def backward(ctx, grad):
+        places = len(ctx.saved_tensors) - (1 + len(letters) if keeps else 0)
+        saved = ctx.saved_tensors
+        where = way.of(ctx.shape, *ctx.numbers, *saved[:places])
+        work = torch.promote_types(grad.dtype, torch.float32)
+        made, *arrays = (x.to(work) for x in saved[places:]) if keeps else (None,)
+        made = gradient(where, grad.to(work), made, ctx.correction, *arrays)
+        rest = [None] * (ctx.given - last)
+        return *[None] * first, *(x.to(ctx.dtype) for x in made), *rest
+
+    def vmap(info, dims, *given, **options):
+        arrays, rest = given[first:last], given[:first] + given[last:]
+        return way.batch(getattr(torch.ops.bitfold, name), info.batch_size, dims, arrays, *rest, **options)
+
+    return define(name, schema, call, fake, backward, keep, vmap)
+
+
+for _way in WAYS:
+    for _op in REDUCTIONS:
+        _define_reduction(_op, _way)
