@@ -36,5 +36,6 @@ histogram; offsets are the same for the whole batch.
 """
 
 from . import _operators, _order
+from ._use import use
 
-__all__ = []
+__all__ = ["use"]

@@ -8,8 +8,8 @@ _HALVES = {torch.float16: 2.0**16, torch.bfloat16: 2.0**128}  # the power of two
 
 
 def dims_of(dim, ndim):
-    """Returns the dimensions from 0, each once; None: all."""
-    given = range(ndim) if dim is None else dim
+    """Returns the dimensions from 0, each once; None: all. A number has one, as in PyTorch, which is none."""
+    given = range(ndim) if dim is None or (ndim == 0 and set(dim) <= {0, -1}) else dim
     return sorted({d + ndim if d < 0 else d for d in given})
 
 
@@ -42,15 +42,18 @@ class Fibres:
             results = results.unsqueeze(d)
         return results.expand(self.shape)
 
+    def part(self, chosen):
+        """Returns what the chosen results are of: which results, their way (then of rows) and a function
+        of x that gives their elements."""
+        first = list(range(len(self.dims)))
+        columns = chosen.reshape([n for d, n in enumerate(self.shape) if d not in self.dims])
+        way = Fibres([self.count(), int(chosen.sum())], [0])
+        return chosen, way, lambda x: x.movedim(self.dims, first)[..., columns].reshape(way.shape)
+
     def dot_rows(self, terms, more):
-        """Returns the exact dot products of pairs that have the shape of x, and of pairs of results."""
-        rows = [[x.movedim(self.dims, list(range(len(self.dims)))) for x in pair] for pair in terms]
-        others = [n for d, n in enumerate(self.shape) if d not in self.dims]
-        a, b = (
-            torch.cat([x.reshape(-1, *others) for x in xs] + [x.reshape(1, *others) for x in ys])
-            for xs, ys in zip(zip(*rows), zip(*more))
-        )
-        return bitfold.dot(a, b, axis=0).reshape(self.result_shape())
+        """Returns the exact dot products of pairs of rows, and of pairs of results."""
+        a, b = (torch.cat([*xs, *(y.unsqueeze(0) for y in ys)]) for xs, ys in zip(zip(*terms), zip(*more)))
+        return bitfold.dot(a, b, axis=0)
 
 
 class Slots:
@@ -76,6 +79,13 @@ class Slots:
     def spread(self, results):
         return results.index_select(0, self.index)
 
+    def part(self, chosen):
+        slots, index = chosen.reshape(self.m, -1).any(1), self.index
+        rows = torch.cat([slots, slots.new_zeros(1)]).index_select(0, index)  # a row may be in no slot
+        number = slots.cumsum(0) - 1
+        way = Slots([int(rows.sum()), *self.shape[1:]], int(slots.sum()), number[index[rows]])
+        return slots, way, lambda x: x[rows]
+
     def dot_rows(self, terms, more):
         slots = torch.arange(self.m, dtype=self.index.dtype, device=self.index.device)
         index = torch.cat([self.index] * len(terms) + [slots] * len(more))
@@ -83,14 +93,11 @@ class Slots:
         return bitfold.index_dot(self.m, index, a, b)
 
 
-class Segments:
+class Segments(Slots):
     """The rows of each segment, offsets[s] to offsets[s + 1]. Others are in none."""
 
     def __init__(self, shape, offsets):
         self.offsets, self.shape, self.m = offsets, shape, offsets.shape[0] - 1
-
-    def result_shape(self):
-        return [self.m, *self.shape[1:]]
 
     def reduce(self, op, arrays, **options):
         return getattr(bitfold, f"segment_{op}")(*arrays, self.offsets, **options)
@@ -101,7 +108,8 @@ class Segments:
     def count(self):
         return _beside(self.offsets.diff(), self.shape)
 
-    def slots(self):
+    @property
+    def index(self):
         """The segment of each row; m: none."""
         rows = torch.arange(self.shape[0], dtype=self.offsets.dtype, device=self.offsets.device)
         segment = torch.searchsorted(self.offsets, rows, right=True) - 1  # the last that begins there
@@ -109,13 +117,7 @@ class Segments:
 
     def spread(self, results):
         none = results.new_zeros([1, *results.shape[1:]])
-        return torch.cat([results, none]).index_select(0, self.slots())
-
-    def dot_rows(self, terms, more):
-        slots = self.slots()
-        within = slots < self.m
-        terms = [[x[within] for x in pair] for pair in terms]
-        return Slots(self.shape, self.m, slots[within]).dot_rows(terms, more)
+        return super().spread(torch.cat([results, none]))
 
 
 def _beside(counts, shape):
@@ -176,13 +178,16 @@ def _untied(op, way, arrays, made, dtype, correction):
     tied = (upper > lower) & (upper + lower == 2 * made.double())
     if not bool(tied.any()):
         return made
-    beyond = _beyond(op, way, [x.double() for x in arrays], made.double(), correction)
-    made = torch.where(tied & (beyond > 0), above, made)
-    return torch.where(tied & (beyond < 0), below, made)
+    which, way, elements = way.part(tied)
+    r, above, below, tied = (each[which] for each in (made, above, below, tied))
+    beyond = _beyond(op, way, [elements(x).double() for x in arrays], r.double(), correction)
+    r = torch.where(tied & (beyond > 0), above, r)
+    made[which] = torch.where(tied & (beyond < 0), below, r)
+    return made
 
 
 def _beyond(op, way, arrays, r, correction):
-    """Returns numbers of the sign of the exact results less r, by one exact dot product for each."""
+    """Returns numbers of the sign of the exact results less r, by an exact dot product for each."""
     x, n, one = arrays[0], way.count(), torch.ones_like(r)
     spread = way.spread(one)
     if op == "sum":

@@ -1,0 +1,302 @@
+"""use(): a model's sums of floats, in its forward and backward passes, are bitfold's."""
+
+import contextlib
+import warnings
+
+import torch
+from torch._decomp import decomposition_table
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+import bitfold
+
+from ._exact import Fibres, Slots, reduce
+
+_FLOATS = torch.float64, torch.float32, torch.float16, torch.bfloat16
+
+
+def _is_ours(x):
+    return x.dtype in _FLOATS and x.layout == torch.strided and x.device.type in ("cpu", "cuda")
+
+
+# Each function below takes the arguments of an operator of PyTorch, and returns what it returns or
+# NotImplemented: what is not a sum of floats is left to PyTorch.
+
+# ---- along dimensions -----------------------------------------------------------------------------
+
+
+def _along(op, x, dim=None, keepdim=False, **options):
+    if not _is_ours(x):
+        return NotImplemented
+    return reduce(op, Fibres(x.shape, dim or None, keepdim), [x], x.dtype, **options)
+
+
+def _reduction(op):
+    def function(x, dim=None, keepdim=False, *, dtype=None):
+        return _along(op, x if dtype is None else x.to(dtype), dim, keepdim)
+
+    return function
+
+
+def _variance(*ops):
+    def function(x, dim=None, *, correction=None, keepdim=False):
+        correction = 1 if correction is None else correction
+        if correction not in (0, 1):
+            return NotImplemented
+        made = [_along(op, x, dim, keepdim, correction=int(correction)) for op in ops]
+        return made[0] if len(made) == 1 or NotImplemented in made else tuple(made)
+
+    return function
+
+
+def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    x = x if dtype is None else x.to(dtype)
+    if ord == 2:
+        return _along("norm", x, dim, keepdim)
+    return _along("sum", x.abs(), dim, keepdim) if ord == 1 else NotImplemented
+
+
+def _norms(tensors, ord=2, dtype=None):
+    made = [_vector_norm(x, ord, dtype=dtype) for x in tensors]
+    return NotImplemented if any(each is NotImplemented for each in made) else made
+
+
+# ---- products of matrices -------------------------------------------------------------------------
+
+
+def _dot(a, b):
+    return reduce("dot", Fibres(a.shape), [a, b], a.dtype) if _is_ours(a) else NotImplemented
+
+
+def _mm(a, b):
+    """The matrices are read in place: along steps of 0 they are as large as all products together."""
+    if not _is_ours(a):
+        return NotImplemented
+    shape = [*a.shape[:-1], b.shape[-1], a.shape[-1]]
+    a, b = a.unsqueeze(-2).expand(shape), b.mT.unsqueeze(-3).expand(shape)
+    return reduce("dot", Fibres(shape, [-1]), [a, b], a.dtype)
+
+
+def _mv(a, x):
+    return NotImplemented if not _is_ours(a) else _mm(a, x.unsqueeze(1)).squeeze(1)
+
+
+def _bmm_sum(a, b):
+    return _mm(a.transpose(0, 1).flatten(1), b.flatten(0, 1))
+
+
+def _plus(product):
+    """beta * c + alpha * product(a, b), where the product is rounded before it is added."""
+
+    def function(c, a, b, *, beta=1, alpha=1):
+        made = product(a, b)
+        if made is NotImplemented:
+            return made
+        made = made if alpha == 1 else made * alpha
+        return made if beta == 0 else made + (c if beta == 1 else c * beta)
+
+    return function
+
+
+# ---- by index -------------------------------------------------------------------------------------
+
+
+def _onto(rows, index, more, op="sum", alpha=1, include_self=True):
+    """Reduces each row and what falls on it; without the row, where something falls and it is excluded."""
+    if more.dtype != rows.dtype:
+        raise bitfold.DtypeError(f"{more.dtype} is added to {rows.dtype}")
+    own = torch.arange(len(rows), dtype=index.dtype, device=index.device)
+    if not include_self:
+        own = own[torch.bincount(index, minlength=len(rows)) == 0]
+    arrays = [torch.cat([rows[own], more])]
+    if alpha != 1:
+        op = "dot"
+        arrays.append(torch.cat([torch.ones_like(rows[own]), torch.full_like(more, alpha)]))
+    way = Slots(arrays[0].shape, len(rows), torch.cat([own, index]))
+    return reduce(op, way, arrays, rows.dtype)
+
+
+def _index_add(x, dim, index, source, *, alpha=1):
+    if not _is_ours(x):
+        return NotImplemented
+    rows, more = (each.movedim(dim, 0) if each.ndim else each.reshape(1) for each in (x, source))
+    made = _onto(rows, index.reshape(-1), more, alpha=alpha)
+    return made.movedim(0, dim) if x.ndim else made.reshape(())
+
+
+def _places(x):
+    """The number of each element of x, in x's shape."""
+    return torch.arange(x.numel(), device=x.device).reshape(x.shape)
+
+
+def _scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
+    if not _is_ours(x) or reduce not in ("sum", "mean"):
+        return NotImplemented
+    places = _places(x).gather(dim, index).reshape(-1)
+    src = src[tuple(slice(n) for n in index.shape)].reshape(-1)
+    return _onto(x.reshape(-1), places, src, reduce, include_self=include_self).reshape(x.shape)
+
+
+def _scatter_add(x, dim, index, src):
+    return _scatter_reduce(x, dim, index, src, "sum")
+
+
+def _index_put(x, indices, values, accumulate=False, unsafe=False):
+    if not accumulate or not _is_ours(x):
+        return NotImplemented
+    places = torch.ops.aten.index(_places(x), indices)
+    values = values.expand(places.shape).reshape(-1)
+    return _onto(x.reshape(-1), places.reshape(-1), values).reshape(x.shape)
+
+
+def _embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
+    if not _is_ours(grad):
+        return NotImplemented
+    rows, index = grad.reshape(-1, grad.shape[-1]), indices.reshape(-1)
+    used = index != padding_idx
+    rows, index = rows[used], index[used]
+    way = Slots(rows.shape, num_weights, index)
+    made = reduce("mean" if scale_grad_by_freq else "sum", way, [rows], rows.dtype)
+    return torch.where(way.count() == 0, 0, made) if scale_grad_by_freq else made
+
+
+# ---- tables ---------------------------------------------------------------------------------------
+
+
+def _overloads(table):
+    """Operators by the names in a table's keys, those that this PyTorch has."""
+    for names, value in table.items():
+        for name in names.split():
+            packet, _, overload = name.partition(".")
+            found = getattr(getattr(torch.ops.aten, packet, None), overload or "default", None)
+            if found is not None:
+                yield found, value
+
+
+_TAKEN = dict(_overloads({
+    "sum sum.dim_IntList sum.out sum.IntList_out": _reduction("sum"),
+    "mean mean.dim mean.out mean.dtype_out": _reduction("mean"),
+    "var.correction var.correction_out": _variance("var"),
+    "std.correction std.correction_out": _variance("std"),
+    "var_mean.correction": _variance("var", "mean"),
+    "std_mean.correction": _variance("std", "mean"),
+    "linalg_vector_norm linalg_vector_norm.out": _vector_norm,
+    "_foreach_norm.Scalar": _norms,
+    "dot dot.out vdot vdot.out": _dot,
+    "mm mm.out bmm bmm.out": _mm,
+    "mv mv.out": _mv,
+    "addmm addmm_ addmm.out baddbmm baddbmm_ baddbmm.out": _plus(_mm),
+    "addmv addmv_ addmv.out": _plus(_mv),
+    "addbmm addbmm_ addbmm.out": _plus(_bmm_sum),
+    "index_add index_add_ index_add.out": _index_add,
+    "scatter_add scatter_add_ scatter_add.out": _scatter_add,
+    "scatter_reduce.two scatter_reduce_.two scatter_reduce.two_out": _scatter_reduce,
+    "index_put index_put_ index_put.out _index_put_impl_ _unsafe_index_put": _index_put,
+    "embedding_dense_backward embedding_dense_backward.out": _embedding_backward,
+}))  # fmt: skip
+
+# These are computed by PyTorch's own definitions from simpler operators, whose sums are above.
+_DEFINED = """
+    _softmax _softmax_backward_data _log_softmax _log_softmax_backward_data logsumexp
+    native_layer_norm native_layer_norm_backward native_group_norm native_group_norm_backward
+    _fused_rms_norm _fused_rms_norm_backward native_batch_norm native_batch_norm_backward
+    _native_batch_norm_legit _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
+    _batch_norm_with_update cudnn_batch_norm cudnn_batch_norm_backward batch_norm_backward
+    nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss huber_loss soft_margin_loss
+    binary_cross_entropy multi_margin_loss multilabel_margin_loss_forward
+    norm.Scalar norm.ScalarOpt_dim norm.ScalarOpt_dtype norm.ScalarOpt_dim_dtype
+    nansum trace dist _euclidean_dist _weight_norm_interface renorm
+"""
+_DEFINITIONS = {
+    op: decomposition_table[op] for op, _ in _overloads({_DEFINED: None}) if op in decomposition_table
+}
+
+# These add floats, and are PyTorch's.
+_LEFT = {op for op, _ in _overloads(dict.fromkeys("""
+    convolution convolution_backward cudnn_convolution mkldnn_convolution cumsum logcumsumexp
+    _embedding_bag _embedding_bag_forward_only _embedding_bag_dense_backward avg_pool2d avg_pool3d
+    avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d
+    _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward _cdist_forward _cdist_backward
+    mkldnn_rnn_layer mkldnn_rnn_layer_backward _thnn_fused_lstm_cell _thnn_fused_gru_cell _cudnn_rnn
+    _cudnn_rnn_backward _ctc_loss _ctc_loss.Tensor _ctc_loss_backward segment_reduce index_reduce
+    _addmm_activation _scaled_mm _grouped_mm _transformer_encoder_layer_fwd _native_multi_head_attention
+    _fft_c2c _fft_r2c _fft_c2r linalg_solve_triangular linalg_lu_factor_ex linalg_qr linalg_cholesky_ex
+    grid_sampler_2d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward unfold_backward
+    col2im im2col_backward
+""".split()))}  # fmt: skip
+
+
+class _Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in _DEFINITIONS:
+            with self:
+                return _DEFINITIONS[func](*args, **kwargs)
+        made = _take(func, args, **kwargs) if func in _TAKEN and not types else NotImplemented
+        if made is not NotImplemented:
+            return made
+        if func in _LEFT:
+            warnings.warn(f"bitfold.torch.use: {func} is PyTorch's, whose sums of floats are not exact")
+        return func(*args, **kwargs)
+
+
+def _take(func, args, *, out=None, **options):
+    _refuse(func, args, options if out is None else {**options, "out": out})
+    if out is not None:  # it has another dtype where PyTorch computes in that
+        args = (args[0].to(out.dtype), *args[1:])
+    made = _TAKEN[func](*args, **options)
+    if made is NotImplemented:
+        return made
+    if out is None and not func._schema.is_mutable:
+        return made
+    out = args[0] if out is None else out
+    return (out if out.shape == made.shape else out.resize_(made.shape)).copy_(made)
+
+
+def _refuse(func, args, kwargs):
+    """Raises PyTorch's error, if the arguments do not go together."""
+    args, kwargs = tree_map_only(torch.Tensor, lambda x: x.to("meta"), (args, kwargs))
+    func(*args, **kwargs)
+
+
+_mha = torch.backends.mha
+_FUSED = {  # what says whether kernels that hold several operators are used, and what sets it
+    _mha.get_fastpath_enabled: _mha.set_fastpath_enabled,
+    lambda: torch.backends.mkldnn.enabled: lambda on: setattr(torch.backends.mkldnn, "enabled", on),
+    lambda: torch.backends.cudnn.enabled: lambda on: setattr(torch.backends.cudnn, "enabled", on),
+}
+
+
+@contextlib.contextmanager
+def _plain_kernels():
+    """Keeps PyTorch from kernels whose sums are out of reach."""
+    before = [(switch, state()) for state, switch in _FUSED.items()]
+    try:
+        for switch, _ in before:
+            switch(False)
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        for switch, on in before:
+            switch(on)
+
+
+@contextlib.contextmanager
+def use():
+    """Makes the sums of floats of PyTorch exact and rounded once, in what runs within.
+
+        with bitfold.torch.use():
+            loss = model(x)
+            loss.backward()
+
+    So they do not depend on threads, on the device or on the order of what is added by index. Dtypes and
+    shapes are PyTorch's. It takes sum, mean, var, std, norms, dot, products of matrices, index_add,
+    scatter_add, scatter_reduce, index_put and the gradients of embeddings, also in place, with out=, and
+    where softmax, losses, attention, recurrent and normalizing layers add. All else is PyTorch's own;
+    where it is known to add floats, as cumsum, pooling and linear algebra do, there is a warning. A
+    backward pass is exact if it runs within, too. Functions of torch.compile run there as they are
+    written, without a compiler.
+    """
+    with _plain_kernels(), _Mode():
+        yield
