@@ -1,4 +1,4 @@
-"""The example programs for MPI and Dask: each checks its results itself."""
+"""The example programs for MPI, Dask and PyTorch: each checks its results itself."""
 
 import os
 import shutil
@@ -46,6 +46,11 @@ class Programs(unittest.TestCase):
     def test_trees_and_groups_of_dask_give_the_same_bits(self):
         self.need("dask.array, dask.dataframe")
         self.assertIn("means by key", self.result(sys.executable, example("dask_states.py")))
+
+    def test_a_model_is_trained_to_the_same_bits(self):
+        self.need("torch")
+        said = self.result(sys.executable, example("torch_exact.py"), "--steps", "5")
+        self.assertTrue(said.endswith("all are the same\n"), said)
 
 
 if __name__ == "__main__":

@@ -325,7 +325,7 @@ class Models(Torch):
             for others in found[1:]:
                 for a, b in zip(found[0], others):
                     self.equal(a, b)
-            self.assertEqual(found[0][0][3].abs().max().item(), 0)  # of the padding
+            self.assertEqual(found[0][0][3].abs().max().item(), 0)  # it is the padding
             for a, b in zip(found[0], self.gradients(model, words)):
                 self.assertTrue(torch.allclose(a.double(), b.double(), rtol=0.05, atol=1))
 

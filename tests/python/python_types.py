@@ -67,7 +67,7 @@ wrong: str = bitfold.mean(x)  # type: ignore[assignment]
 ALLOWED = r"""bitfold\._.*
 bitfold\.libbitfold
 bitfold\.libbitfold-read
-bitfold\.torch
+bitfold\.torch.*
 bitfold\..*\.__del__
 """
 
