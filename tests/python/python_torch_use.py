@@ -205,7 +205,7 @@ class Operators(Torch):
             self.equal(under(lambda: f(x, 0, out=wider)), of(x, axis=0))
         self.equal(under(lambda: torch.var(x, 0, out=wider)), bitfold.var(x, axis=0, ddof=1))
         with use(), self.assertRaises(RuntimeError):
-            torch.mm(y, y, out=wider)
+            torch.mm(y, y, out=y.double())
 
     def test_in_place(self):
         x, y = wide((8, 4)), wide((4, 4), seed=2)
@@ -353,7 +353,8 @@ class Models(Torch):
             (torch.nn.MultiheadAttention(8, 2), None), (torch.nn.LayerNorm(4), torch.randn(7, 4)),
             (torch.nn.BatchNorm1d(4), torch.randn(7, 4)), (torch.nn.GroupNorm(2, 4), torch.randn(7, 4, 3)),
             (torch.nn.RMSNorm(4), torch.randn(7, 4)), (torch.nn.Bilinear(4, 4, 3), None),
-            (torch.nn.PReLU(), torch.randn(9)),
+            (torch.nn.PReLU(), torch.randn(9)), (torch.nn.Conv2d(3, 4, 3, padding="same"), torch.randn(2, 3, 5, 5)),
+            (torch.nn.ConvTranspose1d(3, 4, 3, 2), torch.randn(3, 5)),
         ):  # fmt: skip
             with self.subTest(model=str(model)):
                 if x is None:
@@ -370,6 +371,26 @@ class Models(Torch):
                     self.close(a, b, 1e-4)
                 for name, value in model.state_dict().items():
                     self.close(value, moved[name], 1e-6)
+
+    def test_convolutions(self):
+        forms = itertools.product((1, 2, 3), (1, 3), (0, 2), (1, 2), (1, 2), (False, True))
+        for n, stride, padding, dilation, groups, transposed in forms:
+            name = ("conv_transpose" if transposed else "conv") + f"{n}d"
+            options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+            if transposed and stride > 1:
+                options["output_padding"] = 1
+            for batch in (2, 0):
+                x = wide((batch, 4, *(7, 6, 8)[:n])).requires_grad_()
+                weight = wide(((4, 3) if transposed else (6, 4 // groups)) + (3, 2, 3)[:n], seed=5).requires_grad_()
+
+                def parts(x, weight):
+                    made = getattr(functional, name)(x, weight, **options)
+                    return [made, *torch.autograd.grad(made.sum(), (x, weight))]
+
+                with self.subTest(name=name, batch=batch, **options):
+                    expected = parts(x.double(), weight.double())
+                    for a, b in zip(under(parts, x, weight), expected):
+                        self.equal(a, b.float())
 
     def test_losses(self):
         torch.manual_seed(4)

@@ -30,9 +30,9 @@ float32, or the half of x. Without dtype, results of float64 are float64, of oth
 integers and bools int64, where one that does not fit raises bitfold.RangeError; other reductions of them
 are float64. A result that is one tensor can be written to out=, which has its shape and dtype.
 
-All but argsort and histogram have gradients, and all of floats but extremes second ones. Equal extremes
-share the gradient, as in torch.amax; at a norm or a deviation of 0 it is 0. torch.vmap batches all but
-histogram; offsets are the same for the whole batch.
+All but argsort and histogram have gradients, first and second. Equal extremes share the gradient, as in
+torch.amax; at a norm or a deviation of 0 it is 0. torch.vmap batches all but histogram; offsets are the
+same for the whole batch.
 """
 
 from . import _operators, _order

@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_map_only
 
 import bitfold
 
+from ._convolution import convolution, convolution_backward, matmul
 from ._exact import Fibres, Slots, reduce
 
 _FLOATS = torch.float64, torch.float32, torch.float16, torch.bfloat16
@@ -69,13 +70,12 @@ def _dot(a, b):
     return reduce("dot", Fibres(a.shape), [a, b], a.dtype) if _is_ours(a) else NotImplemented
 
 
-def _mm(a, b):
-    """The matrices are read in place: along steps of 0 they are as large as all products together."""
-    if not _is_ours(a):
-        return NotImplemented
-    shape = [*a.shape[:-1], b.shape[-1], a.shape[-1]]
-    a, b = a.unsqueeze(-2).expand(shape), b.mT.unsqueeze(-3).expand(shape)
-    return reduce("dot", Fibres(shape, [-1]), [a, b], a.dtype)
+def _of_floats(function):
+    """A function that leaves to PyTorch what is not ours."""
+    return lambda x, *given: function(x, *given) if _is_ours(x) else NotImplemented
+
+
+_mm = _of_floats(matmul)
 
 
 def _mv(a, x):
@@ -189,6 +189,8 @@ _TAKEN = dict(_overloads({
     "addmm addmm_ addmm.out baddbmm baddbmm_ baddbmm.out": _plus(_mm),
     "addmv addmv_ addmv.out": _plus(_mv),
     "addbmm addbmm_ addbmm.out": _plus(_bmm_sum),
+    "convolution": _of_floats(convolution),
+    "convolution_backward": _of_floats(convolution_backward),
     "index_add index_add_ index_add.out": _index_add,
     "scatter_add scatter_add_ scatter_add.out": _scatter_add,
     "scatter_reduce.two scatter_reduce_.two scatter_reduce.two_out": _scatter_reduce,
@@ -214,7 +216,7 @@ _DEFINITIONS = {
 
 # These add floats, and are PyTorch's.
 _LEFT = {op for op, _ in _overloads(dict.fromkeys("""
-    convolution convolution_backward cudnn_convolution mkldnn_convolution cumsum logcumsumexp
+    cumsum logcumsumexp
     _embedding_bag _embedding_bag_forward_only _embedding_bag_dense_backward avg_pool2d avg_pool3d
     avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d
     _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward _cdist_forward _cdist_backward
@@ -291,9 +293,9 @@ def use():
             loss.backward()
 
     So they do not depend on threads, on the device or on the order of what is added by index. Dtypes and
-    shapes are PyTorch's. It takes sum, mean, var, std, norms, dot, products of matrices, index_add,
-    scatter_add, scatter_reduce, index_put and the gradients of embeddings, also in place, with out=, and
-    where softmax, losses, attention, recurrent and normalizing layers add. All else is PyTorch's own;
+    shapes are PyTorch's. It takes sum, mean, var, std, norms, dot, products of matrices, convolutions,
+    index_add, scatter_add, scatter_reduce, index_put and the gradients of embeddings, also in place, with
+    out=, and where softmax, losses, attention, recurrent and normalizing layers add. All else is PyTorch's own;
     where it is known to add floats, as cumsum, pooling and linear algebra do, there is a warning. A
     backward pass is exact if it runs within, too. Functions of torch.compile run there as they are
     written, without a compiler.
