@@ -135,6 +135,26 @@ class Operators(Torch):
                     differ += not torch.equal(f(x, y), expected)
         self.assertGreater(differ, 20)  # PyTorch's own are not
 
+    def test_the_order_of_terms_does_not_matter(self):
+        generator = torch.Generator().manual_seed(1)
+        x = torch.randn(64, 16, generator=generator) * 2.0 ** torch.randint(-9, 3, (64, 16), generator=generator)
+        order, differ = torch.randperm(64, generator=generator), 0
+        back = torch.argsort(order)
+        for device, (name, f) in itertools.product(DEVICES, ANY_ORDER.items()):
+            for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+                with self.subTest(name=name, mode=mode), mode():
+                    one, other = x.to(device), x[order].to(device)
+
+                    def placed(made):
+                        """What is in the places of rows, put back."""
+                        for d, n in enumerate(made.shape):
+                            made = made.index_select(d, back.to(device)) if n == 64 else made
+                        return made
+
+                    self.equal(placed(under(f, other)), under(f, one))
+                    differ += not torch.equal(placed(f(other)), f(one))
+        self.assertGreater(differ, 20)  # for PyTorch it does
+
     def test_halves_are_rounded_once(self):
         x = torch.tensor([1, 2.0**-11, 2.0**-24], dtype=F16)
         self.assertEqual(under(torch.sum, x).item(), 1 + 2.0**-10)
@@ -190,7 +210,7 @@ class Operators(Torch):
             (torch.addmm, x, x, y), (torch.addmv, x[:, 0], x, y[0]), (torch.addbmm, y, y[None], y[None]),
             (torch.baddbmm, y[None], y[None], y[None]), (torch.index_add, y, 0, INDEX, x),
             (torch.scatter_add, y, 1, at, x), (torch.scatter_reduce, y, 0, at, x, "sum"), (torch.var, x, 0),
-            (torch.std, x, 0), (torch.linalg.vector_norm, x), (torch.norm, x, 2, 0), (torch.softmax, x, 0),
+            (torch.std, x, 0), (torch.linalg.vector_norm, x), (torch.norm, x, 2, 0),
         ):  # fmt: skip
             with self.subTest(f=f):
                 options = {"dim": 1} if f in (torch.var, torch.std) and arguments.pop() == 0 else {}
@@ -233,7 +253,11 @@ class Operators(Torch):
         self.equal(under(lambda: torch.zeros(2, dtype=torch.int64).index_add(0, INDEX[1:2], INDEX[:1])), torch.tensor([3, 0]))
         sparse = torch.eye(3).to_sparse()
         self.equal(under(lambda: torch.sparse.sum(sparse)), torch.tensor(3.0))
-        for f in (lambda x: x.cumsum(0), lambda x: functional.avg_pool2d(x[None], 2)):
+        under(lambda: INDEX.cumsum(0))
+        for f in (
+            lambda x: x.cumsum(0), lambda x: functional.avg_pool2d(x[None], 2),
+            lambda x: torch.softmax(x, 0, out=x), lambda x: torch.linalg.inv(x + torch.eye(4)),
+        ):  # fmt: skip
             with use(), self.assertWarnsRegex(UserWarning, "PyTorch's, whose sums"):
                 f(torch.ones(4, 4))
 
@@ -294,6 +318,36 @@ class Operators(Torch):
             self.assertEqual(within(x).item(), 50)
 
 
+# Functions of a matrix of 64 rows of 16, whose results keep their bits when the rows change their order.
+ANY_ORDER = {
+    "layer_norm": lambda x: functional.layer_norm(x.T, (64,)),
+    "rms_norm": lambda x: functional.rms_norm(x.T, (64,)),
+    "group_norm": lambda x: functional.group_norm(x.T[None], 4),
+    "batch_norm": lambda x: functional.batch_norm(x, None, None, training=True),
+    "softmax": lambda x: torch.softmax(x, 0),
+    "log_softmax": lambda x: torch.log_softmax(x, 0),
+    "logsumexp": lambda x: torch.logsumexp(x, 0),
+    "mse_loss": lambda x: functional.mse_loss(x, x * 0.9),
+    "l1_loss": lambda x: functional.l1_loss(x, x * 0.9),
+    "huber_loss": lambda x: functional.huber_loss(x, x * 0.9),
+    "smooth_l1_loss": lambda x: functional.smooth_l1_loss(x, x * 0.9),
+    "soft_margin_loss": lambda x: functional.soft_margin_loss(x, x.sign()),
+    "binary_cross_entropy": lambda x: functional.binary_cross_entropy(x.sigmoid(), x.sigmoid()),
+    "with logits": lambda x: functional.binary_cross_entropy_with_logits(x, x.sigmoid()),
+    "cross_entropy": lambda x: functional.cross_entropy(x, x.argmax(1)),
+    "kl_div": lambda x: functional.kl_div(x, x.sigmoid(), reduction="batchmean"),
+    "cosine_similarity": lambda x: functional.cosine_similarity(x, x.sin(), 0),
+    "bilinear": lambda x: functional.bilinear(x.T, x.T, (x[:, :1] @ x[:, :1].T)[None]),
+    "attention": lambda x: functional.scaled_dot_product_attention(x[None, :4, :] * 0 + 1, x[None], x[None]),
+    "nansum": lambda x: torch.nansum(x, 0),
+    "norm": lambda x: torch.norm(x, dim=0),
+    "dist": lambda x: torch.dist(x, x * 0.9),
+    "std": lambda x: x.std(0, unbiased=False),
+    "einsum": lambda x: torch.einsum("ij,ik->jk", x, x),
+    "cov": lambda x: torch.cov(x.T),
+}
+
+
 # ---- models ---------------------------------------------------------------------------------------
 
 
@@ -328,6 +382,22 @@ class Models(Torch):
             self.assertEqual(found[0][0][3].abs().max().item(), 0)  # it is the padding
             for a, b in zip(found[0], self.gradients(model, words)):
                 self.assertTrue(torch.allclose(a.double(), b.double(), rtol=0.05, atol=1))
+
+    def test_gradients_of_layers_do_not_depend_on_the_order(self):
+        nn = torch.nn
+        order = torch.randperm(32, generator=torch.Generator().manual_seed(2))
+        for device, layer in itertools.product(DEVICES, (
+            nn.LayerNorm(16), nn.BatchNorm1d(16), nn.GroupNorm(4, 16), nn.RMSNorm(16), nn.PReLU(),
+            nn.Sequential(nn.Unflatten(1, (4, 4)), nn.Conv1d(4, 3, 2), nn.ConvTranspose1d(3, 2, 2)),
+            nn.Sequential(nn.Unflatten(1, (4, 4)), nn.LSTM(4, 5, batch_first=True)),
+            nn.Sequential(nn.Unflatten(1, (4, 4)), nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True)),
+        )):  # fmt: skip
+            torch.manual_seed(1)
+            model, x = nn.Sequential(nn.Linear(7, 16), layer).to(device), torch.randn(32, 7)
+            with self.subTest(layer=str(layer), device=device):
+                one, other = (under(self.gradients, model, each.to(device)) for each in (x, x[order]))
+                for a, b in zip(one, other):
+                    self.equal(a, b)
 
     def test_gradients_do_not_depend_on_threads(self):
         torch.manual_seed(2)

@@ -5,6 +5,7 @@ import warnings
 
 import torch
 from torch._decomp import decomposition_table
+from torch._ops import OpOverload
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
@@ -84,6 +85,15 @@ def _mv(a, x):
 
 def _bmm_sum(a, b):
     return _mm(a.transpose(0, 1).flatten(1), b.flatten(0, 1))
+
+
+def _trilinear(a, b, c, new_a, new_b, new_c, summed, unroll_dim=1):
+    if not _is_ours(a):
+        return NotImplemented
+    for d in range(len(new_a) + a.ndim):
+        a, b, c = (x.unsqueeze(d) if d in new else x for x, new in ((a, new_a), (b, new_b), (c, new_c)))
+    pair = torch.broadcast_tensors(a * b, c)
+    return reduce("dot", Fibres(pair[0].shape, summed), list(pair), c.dtype)
 
 
 def _plus(product):
@@ -174,6 +184,14 @@ def _overloads(table):
                 yield found, value
 
 
+def _forms(names):
+    """All overloads of the operators that are named, and that this PyTorch has."""
+    for name in names.split():
+        packet = getattr(torch.ops.aten, name, None)
+        for overload in packet.overloads() if packet else ():
+            yield getattr(packet, overload)
+
+
 _TAKEN = dict(_overloads({
     "sum sum.dim_IntList sum.out sum.IntList_out": _reduction("sum"),
     "mean mean.dim mean.out mean.dtype_out": _reduction("mean"),
@@ -189,6 +207,7 @@ _TAKEN = dict(_overloads({
     "addmm addmm_ addmm.out baddbmm baddbmm_ baddbmm.out": _plus(_mm),
     "addmv addmv_ addmv.out": _plus(_mv),
     "addbmm addbmm_ addbmm.out": _plus(_bmm_sum),
+    "_trilinear": _trilinear,
     "convolution": _of_floats(convolution),
     "convolution_backward": _of_floats(convolution_backward),
     "index_add index_add_ index_add.out": _index_add,
@@ -198,49 +217,60 @@ _TAKEN = dict(_overloads({
     "embedding_dense_backward embedding_dense_backward.out": _embedding_backward,
 }))  # fmt: skip
 
-# These are computed by PyTorch's own definitions from simpler operators, whose sums are above.
+# These, in all their forms, are computed by PyTorch's own definitions from the operators above.
 _DEFINED = """
-    _softmax _softmax_backward_data _log_softmax _log_softmax_backward_data logsumexp
+    _softmax _softmax_backward_data _log_softmax _log_softmax_backward_data _safe_softmax logsumexp
     native_layer_norm native_layer_norm_backward native_group_norm native_group_norm_backward
     _fused_rms_norm _fused_rms_norm_backward native_batch_norm native_batch_norm_backward
-    _native_batch_norm_legit _native_batch_norm_legit.no_stats _native_batch_norm_legit_no_training
-    _batch_norm_with_update cudnn_batch_norm cudnn_batch_norm_backward batch_norm_backward
+    _native_batch_norm_legit _native_batch_norm_legit_no_training _batch_norm_with_update
+    cudnn_batch_norm cudnn_batch_norm_backward batch_norm_backward
     nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss huber_loss soft_margin_loss
-    binary_cross_entropy multi_margin_loss multilabel_margin_loss_forward
-    norm.Scalar norm.ScalarOpt_dim norm.ScalarOpt_dtype norm.ScalarOpt_dim_dtype
-    nansum trace dist _euclidean_dist _weight_norm_interface renorm
+    binary_cross_entropy binary_cross_entropy_with_logits multi_margin_loss
+    multilabel_margin_loss_forward norm nansum trace dist _euclidean_dist _weight_norm_interface renorm
 """
 _DEFINITIONS = {
-    op: decomposition_table[op] for op, _ in _overloads({_DEFINED: None}) if op in decomposition_table
+    op: decomposition_table[op] for op in _forms(_DEFINED) if op in decomposition_table
 }
 
 # These add floats, and are PyTorch's.
-_LEFT = {op for op, _ in _overloads(dict.fromkeys("""
-    cumsum logcumsumexp
-    _embedding_bag _embedding_bag_forward_only _embedding_bag_dense_backward avg_pool2d avg_pool3d
-    avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d
-    _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward _cdist_forward _cdist_backward
-    mkldnn_rnn_layer mkldnn_rnn_layer_backward _thnn_fused_lstm_cell _thnn_fused_gru_cell _cudnn_rnn
-    _cudnn_rnn_backward _ctc_loss _ctc_loss.Tensor _ctc_loss_backward segment_reduce index_reduce
+_LEFT = set(_forms("""
+    cumsum logcumsumexp bincount _embedding_bag _embedding_bag_forward_only _embedding_bag_dense_backward
+    avg_pool2d avg_pool3d avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d
+    _adaptive_avg_pool3d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward
+    max_pool2d_with_indices_backward max_pool3d_with_indices_backward
+    _cdist_forward _cdist_backward _pdist_forward _pdist_backward _ctc_loss _ctc_loss_backward
+    mkldnn_rnn_layer mkldnn_rnn_layer_backward _thnn_fused_lstm_cell_backward_impl
+    _thnn_fused_gru_cell_backward _cudnn_rnn _cudnn_rnn_backward segment_reduce index_reduce
+    _segment_reduce_backward multi_margin_loss_backward multilabel_margin_loss_backward
     _addmm_activation _scaled_mm _grouped_mm _transformer_encoder_layer_fwd _native_multi_head_attention
+    _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention
+    _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu
     _fft_c2c _fft_r2c _fft_c2r linalg_solve_triangular linalg_lu_factor_ex linalg_qr linalg_cholesky_ex
-    grid_sampler_2d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward unfold_backward
-    col2im im2col_backward
-""".split()))}  # fmt: skip
+    linalg_inv_ex _linalg_solve_ex _linalg_det _linalg_eigh linalg_eig _linalg_svd linalg_lstsq
+    linalg_matrix_exp cholesky_solve grid_sampler_2d_backward grid_sampler_3d_backward
+    upsample_linear1d_backward upsample_bilinear2d_backward upsample_trilinear3d_backward
+    upsample_bicubic2d_backward unfold_backward im2col_backward col2im
+""")) | {op for op, _ in _overloads({"""
+    mm.dtype bmm.dtype addmm.dtype baddbmm.dtype softmax.int_out log_softmax.int_out
+""": None})}  # fmt: skip
 
 
 class _Mode(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if func in _DEFINITIONS:
-            with self:
-                return _DEFINITIONS[func](*args, **kwargs)
-        made = _take(func, args, **kwargs) if func in _TAKEN and not types else NotImplemented
-        if made is not NotImplemented:
-            return made
-        if func in _LEFT:
+        made = NotImplemented if types else self._made(func, args, kwargs)
+        return func(*args, **kwargs) if made is NotImplemented else made
+
+    def _made(self, func, args, kwargs):
+        if func in _TAKEN:
+            return _take(func, args, **kwargs)
+        if func in _LEFT and any(isinstance(x, torch.Tensor) and _is_ours(x) for x in args):
             warnings.warn(f"bitfold.torch.use: {func} is PyTorch's, whose sums of floats are not exact")
-        return func(*args, **kwargs)
+        with self:
+            if func in _DEFINITIONS:
+                return _DEFINITIONS[func](*args, **kwargs)
+            # Where no gradient is wanted, an operator made of others comes whole.
+            return func.decompose(*args, **kwargs) if isinstance(func, OpOverload) else NotImplemented
 
 
 def _take(func, args, *, out=None, **options):
