@@ -17,34 +17,31 @@ def define(name, schema, call, fake, gradient=None, keep=None, vmap=None):
         op.register_vmap(vmap)
     if schema.endswith("-> Tensor"):
         _define_out(name, schema, call, fake)
-    return op
 
 
 def _define_out(name, schema, call, fake):
     arguments = schema[: schema.rindex(")")]
     star = "" if "*," in arguments else "*, "
 
-    def checked(made, out):
+    def check(*given, out, **options):
+        made = fake(*given, **options)
         if (made.shape, made.dtype) != (out.shape, out.dtype):
             raise RuntimeError(
-                f"bitfold::{name}: out has the shape {tuple(out.shape)} and the dtype {out.dtype}, not {tuple(made.shape)} and {made.dtype}"
+                f"bitfold::{name}: out has the shape {tuple(out.shape)} and the dtype {out.dtype},"
+                f" not {tuple(made.shape)} and {made.dtype}"
             )
-        return made
 
     def write(*given, out, **options):
         tensors = [each for each in (*given, out) if isinstance(each, torch.Tensor)]
         if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
             raise RuntimeError(f"bitfold::{name}: out= has no gradient, but an argument requires one")
-        checked(fake(*given, **options), out)
+        check(*given, out=out, **options)
         out.copy_(call(*given, **options))
-
-    def fake_write(*given, out, **options):
-        checked(fake(*given, **options), out)
 
     qualified = f"bitfold::{name}.out"
     torch.library.define(qualified, f"{arguments}, {star}Tensor(a!) out) -> ()")
     torch.library.impl(qualified, "CompositeExplicitAutograd", write)
-    torch.library.register_fake(qualified, fake_write)
+    torch.library.register_fake(qualified, check)
 
 
 # ---- gradients ------------------------------------------------------------------------------------
@@ -89,7 +86,8 @@ def _of_dot(way, grad, made, correction, a, b):
     return [grad * b, grad * a]
 
 
-# arrays: how many. keeps: whether the gradient needs elements and results. options: those of the schema.
+# arrays: a letter for each. keeps: whether the gradient needs elements and results. options: those of the
+# schema.
 _Reduction = namedtuple("_Reduction", "gradient arrays keeps options")
 _DTYPE, _EMPTY = "ScalarType? dtype=None", "Scalar? empty=None"
 _CORRECTION = f"int correction=1, {_DTYPE}"
@@ -142,8 +140,8 @@ def _batch_segments(op, size, dims, arrays, offsets, **options):
 
 # ---- operators ------------------------------------------------------------------------------------
 
-# kind: what the library calls it. first: where the arrays are among the arguments; before and after:
-# what else the schema has.
+# name: an operator's. of: how results lie among elements. first: where the arrays are among the arguments;
+# before, after: what the schema has there. batch: its call for a whole batch.
 _Way = namedtuple("_Way", "of name first before after batch")
 
 WAYS = [
@@ -154,23 +152,28 @@ WAYS = [
 
 
 def _define_reduction(op, way):
+    """Registers the operator of a reduction in one way."""
     gradient, letters, keeps, options = REDUCTIONS[op]
     name = "index_add" if (op, way.of) == ("sum", Slots) else way.name.format(op)
     letters = ["values"] if way.of is Slots and letters == "x" else letters
     first, last = way.first, way.first + len(letters)
     schema = f"({way.before}{''.join(f'Tensor {x}, ' for x in letters)}{way.after}*, {options}) -> Tensor"
 
+    def apart(given):
+        """The arrays among the arguments, and the others."""
+        return given[first:last], given[:first] + given[last:]
+
     def call(*given, **options):
-        arrays, rest = given[first:last], given[:first] + given[last:]
+        arrays, rest = apart(given)
         return reduce(op, way.of(arrays[0].shape, *rest), arrays, **options)
 
     def fake(*given, dtype=None, **options):
-        arrays, rest = given[first:last], given[:first] + given[last:]
+        arrays, rest = apart(given)
         shape = way.of(arrays[0].shape, *rest).result_shape()
         return arrays[0].new_empty(shape, dtype=result_dtype(op, arrays[0], dtype))
 
     def keep(ctx, inputs, keyword_only_inputs, output):
-        arrays, rest = inputs[first:last], inputs[:first] + inputs[last:]
+        arrays, rest = apart(inputs)
         places = [each for each in rest if isinstance(each, torch.Tensor)]  # it is the last
         ctx.given, ctx.numbers = len(inputs), rest[: len(rest) - len(places)]
         ctx.shape, ctx.dtype = arrays[0].shape, arrays[0].dtype
@@ -178,8 +181,8 @@ def _define_reduction(op, way):
         ctx.save_for_backward(*places, *((output, *arrays) if keeps else ()))
 
     def backward(ctx, grad):
-        places = len(ctx.saved_tensors) - (1 + len(letters) if keeps else 0)
         saved = ctx.saved_tensors
+        places = len(saved) - (1 + len(letters) if keeps else 0)
         where = way.of(ctx.shape, *ctx.numbers, *saved[:places])
         work = torch.promote_types(grad.dtype, torch.float32)
         made, *arrays = (x.to(work) for x in saved[places:]) if keeps else (None,)
@@ -188,10 +191,10 @@ def _define_reduction(op, way):
         return *[None] * first, *(x.to(ctx.dtype) for x in made), *rest
 
     def vmap(info, dims, *given, **options):
-        arrays, rest = given[first:last], given[:first] + given[last:]
+        arrays, rest = apart(given)
         return way.batch(getattr(torch.ops.bitfold, name), info.batch_size, dims, arrays, *rest, **options)
 
-    return define(name, schema, call, fake, backward, keep, vmap)
+    define(name, schema, call, fake, backward, keep, vmap)
 
 
 for _way in WAYS:

@@ -44,10 +44,10 @@ def _reduction(op):
 def _variance(*ops):
     def function(x, dim=None, *, correction=None, keepdim=False):
         correction = 1 if correction is None else correction
-        if correction not in (0, 1):
+        if correction not in (0, 1) or not _is_ours(x):
             return NotImplemented
         made = [_along(op, x, dim, keepdim, correction=int(correction)) for op in ops]
-        return made[0] if len(made) == 1 or NotImplemented in made else tuple(made)
+        return made[0] if len(made) == 1 else tuple(made)
 
     return function
 
