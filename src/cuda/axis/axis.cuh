@@ -145,7 +145,7 @@ struct bf_cuda_axis_kernels {
     const void *spans;                /* the kernel of spans.cuh */
     int span_bytes;                   /* the shared memory of its blocks */
     int proven_width;                 /* columns of a thread of proven_columns */
-    int approximate_width;            /* the same of approximate_columns */
+    int approximate_width;            /* columns of a thread of approximate_columns */
 };
 
 enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
