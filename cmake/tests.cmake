@@ -281,6 +281,14 @@ function(bitfold_python_test name file)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" COST 100)
 endfunction()
 
+# Tests find what of the Python module is written in C beside the library, and do without it.
+if(NOT CMAKE_CROSSCOMPILING AND build STREQUAL release)
+    find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
+    if(Python_Development.Module_FOUND)
+        include(cmake/native.cmake)
+    endif()
+endif()
+
 file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/cli_*.py tests/python_*.py)
 foreach(file ${tests})
     string(REGEX REPLACE ".*/(cli|python)_(.*)\\.py" "\\1.\\2" name ${file})

@@ -1,5 +1,5 @@
-# What pip packages beside the module: the library as one file, the command and its reader, and quick
-# calls (see pyproject.toml).
+# What pip packages beside the module: the library as one file, the command and its reader, and what of
+# the module is written in C (see pyproject.toml).
 
 # zig links it in scripts/wheel, for older systems than this machine: its libc is of any version.
 set(BITFOLD_LINKER "" CACHE STRING "A C compiler, and its options, that links the wheel's library")
@@ -22,20 +22,7 @@ install(TARGETS bitfold bitfold_read LIBRARY DESTINATION .)
 install(TARGETS bitfold_command RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
 add_custom_target(bitfold_wheel DEPENDS bitfold bitfold_read bitfold_command)
 
-# Small calls without ctypes, by the stable ABI of Python 3.11: where there are its headers. Every
-# Python takes the wheel; an older one leaves this file alone. Python without a GIL has no stable ABI:
-# there the file is for its version alone.
-find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
-if(Python_Development.Module_FOUND)
-    execute_process(COMMAND ${Python_EXECUTABLE} -c
-        "from sysconfig import get_config_var as v; print(v('EXT_SUFFIX') if v('Py_GIL_DISABLED') else '.abi3.so')"
-        OUTPUT_VARIABLE suffix OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    add_library(bitfold_quick MODULE python/native/quick.c)
-    set_target_properties(bitfold_quick PROPERTIES
-        PREFIX "" OUTPUT_NAME _quick SUFFIX ${suffix} C_VISIBILITY_PRESET hidden)
-    target_include_directories(bitfold_quick PRIVATE include)
-    target_include_directories(bitfold_quick SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
-    bitfold_warnings(bitfold_quick)
-    install(TARGETS bitfold_quick LIBRARY DESTINATION .)
-    add_dependencies(bitfold_wheel bitfold_quick)
-endif()
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+include(cmake/native.cmake)
+install(TARGETS bitfold_native LIBRARY DESTINATION .)
+add_dependencies(bitfold_wheel bitfold_native)

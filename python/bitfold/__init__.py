@@ -92,7 +92,7 @@ from ctypes import c_int64
 from . import _library
 from ._axis import *
 from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions, weighted_mean
-from ._arrays import NAMES, View, dtype_name, new_array, to_python
+from ._arrays import NAMES, View, dtype_name, first_of, new_array, parts_of_numpy, to_python
 from ._columns import Column, Columns
 from ._comm import Comm
 from ._dictionary import Dictionary
@@ -109,14 +109,15 @@ from ._order import *
 from ._order import __all__ as _of_order
 from ._quantiles import Quantiles, QuantilesInfo
 from ._read import read_csv
-from ._reductions import REDUCTIONS, gives_index, of_axes
+from ._reductions import REDUCTIONS, gives_index, name_by_index, of_axes
 from ._result import Result
 from ._sorter import Sorter
 from ._table import Table
 from ._times import are_times, reduce_times
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
-    OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, lib, whole,
+    OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, forget, lib, native, new_lock,
+    whole,
 )  # fmt: skip
 
 __version__ = lib.bf_version().decode()
@@ -168,8 +169,6 @@ class Context:
 
     def __init__(self, device="auto", isa="auto", threads=0, stream=None, memory=0, spill=None):
         self._handle = c_void_p()
-        self._lock = threading.RLock()
-        self._quick = None
         self._watch = self._raised = None
         options = _library.Options(
             0, device.encode(), isa.encode(), whole(threads, c_int),
@@ -188,10 +187,11 @@ class Context:
             why = _library.ctypes.create_string_buffer(_library.MESSAGE_TEXT)
             lib.bf_context_create_message(byref(options), why)
             raise _library.ERRORS[status](why.value.decode())
-        self._quick = self._handle.value, self._lock.acquire, self._lock.release
+        self._lock = new_lock(self._handle.value)
 
     def __del__(self):
         if self._handle:
+            forget(self._lock)
             lib.bf_context_destroy(self._handle)
 
     @property
@@ -316,44 +316,7 @@ def _options_of(views, /, *, scale=None, **options):
     return _options(scale=_scale_of(views, scale) or 0, **options)
 
 
-# ---- small calls ----------------------------------------------------------------------------------
-
-
-class _Failed(Exception):
-    """A call of _quick failed. Its argument is the status."""
-
-
-_plain = set()  # the types for _quick: their buffers have all their values
-
-try:
-    from . import _quick
-except ImportError:  # not built; or Python is before 3.11, or has no GIL
-    pass
-else:
-    _quick.attach(
-        *(_library.ctypes.cast(f, c_void_p).value for f in (lib.bf_reduce, lib.bf_dot)), _Failed
-    )
-    _plain.update((array, bytes, bytearray, memoryview))
-
-
-def _quick_reduce(op, *objects):
-    """Returns the value, or None if an object is not for _quick."""
-    context = _default_context()
-    try:
-        return _quick.reduce(context._quick, op, *objects)
-    except _Failed as failed:
-        context._check(failed.args[0])
-
-
-def _is_plain(x):
-    """Whether _quick may read x: an array of NumPy itself may, one of a subclass may hide values."""
-    kind = type(x)
-    if kind in _plain:
-        return True
-    if _plain and kind.__module__ == "numpy" and kind.__name__ == "ndarray":
-        _plain.add(kind)
-        return True
-    return False
+# ---- reductions -----------------------------------------------------------------------------------
 
 
 def _reduce(
@@ -370,10 +333,6 @@ def _reduce(
         if are_times(x):
             return reduce_times(_reduce, op, x, axis, keepdims, **options)
         return reduce_axes(op, [x], axis, keepdims, **options)
-    if dtype is None and context is None and null == "error" and not options and _is_plain(x):
-        value = _quick_reduce(OPS[op], x)
-        if value is not None:
-            return value
     if are_times(x):
         return reduce_times(_reduce, op, x, axis, keepdims, null=null, context=context, **options)
     context = context or _default_context()
@@ -488,10 +447,6 @@ def dot(a, b, axis=None, keepdims=False, **options):
     out = options.pop("out", None)
     if axis is not None or keepdims or out is not None:
         return reduce_axes("dot", [a, b], axis, keepdims, out=out, **options)
-    if not options and _is_plain(a) and _is_plain(b):
-        value = _quick_reduce(OPS["dot"], a, b)
-        if value is not None:
-            return value
     return _dot(a, b, **options)
 
 
@@ -708,6 +663,52 @@ class State(Mergeable):
             lib.bf_state_load, state._context._handle, data, len(data), byref(state._handle)
         )
         return state
+
+
+# ---- calls without Python -------------------------------------------------------------------------
+
+
+class _Rules:
+    """What bitfold._native asks Python."""
+
+    @staticmethod
+    def default_lock():
+        return _default_context()._lock
+
+    @staticmethod
+    def fail(status):
+        _default_context()._check(status)
+
+    parts_of_numpy = staticmethod(parts_of_numpy)
+
+    @staticmethod
+    def first_of(values, counts, n):
+        return first_of(values, n), first_of(counts, n)
+
+
+_VALUES, _POSITIONS = 0, 1  # what sorting gives
+
+# The row of python/native/door.c for each function, and which it is of those that share the row.
+_DOORS = {
+    **{op: ("reduction", OPS[op]) for op in REDUCTIONS},
+    **{f"segment_{op}": ("segments", OPS[op]) for op in REDUCTIONS},
+    **{name_by_index(op): ("index", OPS[op]) for op in REDUCTIONS},
+    "dot": ("dot", OPS["dot"]),
+    "sort": ("sort", _VALUES), "argsort": ("sort", _POSITIONS), "unique": ("unique", 0),
+    "median": ("median", 0), "quantile": ("quantile", 1), "percentile": ("quantile", 100),
+    "histogram": ("histogram", 0),
+}  # fmt: skip
+
+
+def _open_doors():
+    """Puts a door before each function of the table: calls go through it that need no rule of Python's."""
+    native.attach(_library.library_path(), (array, bytes, bytearray, memoryview), _Rules)
+    for name, (row, choice) in _DOORS.items():
+        globals()[name] = native.Function(native, globals()[name], row, choice)
+
+
+if native is not None:
+    _open_doors()
 
 
 def __dir__():

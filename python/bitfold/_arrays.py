@@ -408,6 +408,13 @@ def new_array(name, shape):
     return new_result(name, shape) if numpy is None else numpy.empty(shape, TYPESTR[name])
 
 
+def parts_of_numpy():
+    """Returns what bitfold._native makes arrays of NumPy with: their type, a function, and dtypes by number."""
+    numpy = _numpy()
+    dtypes = {DTYPES[name]: numpy.dtype(text) for name, text in TYPESTR.items()}
+    return numpy.ndarray, numpy.empty, dtypes
+
+
 # ---- memory for results ---------------------------------------------------------------------------
 
 lib.bf_memory_copy.restype = c_int
@@ -481,6 +488,13 @@ def objects_of(made):
     return objects
 
 
+def first_of(made, n):
+    """The first n elements of an array; of few, without the memory of the others."""
+    cut = made[:n]
+    copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # tensors have one; a memoryview has none
+    return cut if 2 * n > len(made) or not copy else copy()
+
+
 class Target:
     """An array for results, and its memory as a bf_array: `out`, or a new one. scale: that of decimals (None: they
     are none). Decimals and i128 are a Result; for a caller of NumPy's, an array of objects is made of them."""
@@ -514,11 +528,8 @@ class Target:
         return self._for_caller(self._made)
 
     def first(self, n):
-        """Its first n elements; of few, without the memory of the others."""
-        cut = self._made[:n]
-        copy = getattr(cut, "clone", None) or getattr(cut, "copy", None)  # tensors have one; a
-                                                                          # memoryview has none
-        return self._for_caller(cut if 2 * n > len(self._made) or not copy else copy())
+        """Its first n elements."""
+        return self._for_caller(first_of(self._made, n))
 
     def _for_caller(self, made):
         return objects_of(made) if self._objects else made

@@ -4,6 +4,7 @@ import ctypes
 import operator
 import os
 import sys
+import threading
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 I192, I128 = 32, 34  # as in include/bitfold/types.h
@@ -232,7 +233,7 @@ _SIGNATURES = {
 }  # fmt: skip
 
 
-def _find():
+def library_path():
     """Returns the library that BITFOLD_LIBRARY names, else the one beside this file, else the system's."""
     if "BITFOLD_LIBRARY" in os.environ:
         return os.environ["BITFOLD_LIBRARY"]
@@ -242,7 +243,7 @@ def _find():
 
 def path_beside(name):
     """Returns the path of a file beside libbitfold."""
-    return os.path.join(os.path.dirname(_find()), name)
+    return os.path.join(os.path.dirname(library_path()), name)
 
 
 def open_library(path):
@@ -255,7 +256,7 @@ def open_library(path):
 
 
 def _load():
-    library = open_library(_find())
+    library = open_library(library_path())
     for name, (result, *arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result
@@ -264,6 +265,33 @@ def _load():
 
 
 lib = _load()
+
+
+def _find_native():
+    """Returns what of the module is written in C, in the package or beside the library that the user
+    names; None: it was not built."""
+    package = sys.modules[__package__]
+    if "BITFOLD_LIBRARY" in os.environ:
+        package.__path__.append(os.path.dirname(os.path.abspath(library_path())))
+    try:
+        from . import _native
+    except ImportError:
+        return None
+    return _native
+
+
+native = _find_native()
+
+
+def new_lock(address):
+    """Returns the lock of the context at an address."""
+    return threading.RLock() if native is None else native.Lock(address)
+
+
+def forget(lock):
+    """Says that the context of a lock is no more."""
+    if native is not None:
+        lock.forget()
 
 
 def numbers_of(name_of):

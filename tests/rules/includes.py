@@ -46,7 +46,7 @@ USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
         "verify": ("cli/works/works.h", "cli/works/data.h"),
         "bench": ("cli/works/works.h", "cli/works/measured.h", "cli/works/keys.h")}
 # Folders beside the floors, with what they may include besides public headers.
-CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": (),
+CLIENTS = {"include": ("include/",), "ladder": ("ladder/",), "examples": (), "python": ("python/native/",),
            "view": ("view/", "cli/julia/", "cli/options/", "cli/runtime/", "cli/sheet/")}
 # The one header of the ladder that the command includes, and where.
 LADDER = {"cli/ladder/ladder.c": "ladder/ladder.h"}

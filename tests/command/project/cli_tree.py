@@ -22,7 +22,7 @@ INCLUDE = r'^\s*#\s*(?:include|define TEMPLATE)\s*["<]([^">]+)[">]'
 PLACES = ["", "include", "src", "cli", "bench/peers", "tests/support/fake_cuda"]
 # Built by no target, but by these scripts, which name them.
 BY_SCRIPTS = {"examples/*.cpp": "tests/command/project/cli_install.py",
-              "python/native/*.c": "cmake/wheel.cmake",
+              "python/native/*.c": "cmake/native.cmake",
               "tests/support/thread_sanitizer.c": "cmake/library.cmake",
               "tests/support/address_sanitizer.c": "cmake/library.cmake",
               "bench/peers/text_from_chars.cpp": "bench/peers/text_peers.sh"}

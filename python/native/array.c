@@ -1,0 +1,320 @@
+/* Objects as bf_array: plain buffers, arrays of NumPy, and tensors of libraries with a table of
+ * functions (exchange.h). Others, and all whose values are not in their memory alone, are for
+ * Python. */
+#include "python/native/exchange.h"
+#include "python/native/native.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- plain buffers ----------------------------------------------------------------------------
+ */
+
+static bool has_order_of_this_machine(const char *format) {
+    return format[0] == '@' || format[0] == '=' || format[0] == '<';
+}
+
+/* The dtype of a buffer's elements; BF_NONE: not for this module. */
+static bf_dtype dtype_of_buffer(const Py_buffer *buffer) {
+    static const char signed_codes[] = "bhilqn", unsigned_codes[] = "BHILQN";
+    static const bf_dtype signed_dtypes[] = {BF_I8, BF_I16, BF_I32, BF_I64};
+    static const bf_dtype unsigned_dtypes[] = {BF_U8, BF_U16, BF_U32, BF_U64};
+    const char *format = buffer->format != NULL ? buffer->format : "B";
+    if (has_order_of_this_machine(format)) format++;
+    if (format[0] == '\0' || format[1] != '\0') return BF_NONE;
+    const Py_ssize_t size = buffer->itemsize;
+    const int log = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : -1;
+    if (format[0] == 'd' && size == 8) return BF_F64;
+    if (format[0] == 'f' && size == 4) return BF_F32;
+    if (format[0] == '?' && size == 1) return BF_BOOL;
+    if (log >= 0 && strchr(signed_codes, format[0])) return signed_dtypes[log];
+    if (log >= 0 && strchr(unsigned_codes, format[0])) return unsigned_dtypes[log];
+    return BF_NONE;
+}
+
+/* Sets the layout of memory whose strides are in bytes. false: they are of no whole elements. */
+static bool set_layout(bf_array *view, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides,
+                       Py_ssize_t size) {
+    if (ndim > BF_MAX_DIMS) return false;
+    view->ndim = ndim;
+    for (int d = 0; d < ndim; d++) {
+        const Py_ssize_t stride = shape[d] > 1 ? strides[d] : size;
+        if (stride % size != 0) return false;
+        view->shape[d] = shape[d];
+        view->strides[d] = stride / size;
+    }
+    return true;
+}
+
+static bool read_buffer(PyObject *x, native_array *array) {
+    Py_buffer *buffer = &array->buffer;
+    if (PyObject_GetBuffer(x, buffer, PyBUF_RECORDS_RO) != 0) {
+        PyErr_Clear(); /* Python says what is wrong */
+        return false;
+    }
+    array->has_buffer = true;
+    array->kind = NATIVE_PLAIN_BUFFER;
+    array->view.data = buffer->buf;
+    array->view.dtype = dtype_of_buffer(buffer);
+    return array->view.dtype != BF_NONE && buffer->suboffsets == NULL &&
+           set_layout(&array->view, buffer->ndim, buffer->shape, buffer->strides, buffer->itemsize);
+}
+
+void native_release_array(native_array *array) {
+    if (array->has_buffer) PyBuffer_Release(&array->buffer);
+    array->has_buffer = false;
+}
+
+/* ---- NumPy ------------------------------------------------------------------------------------
+ */
+
+/* The beginnings of an array and of its dtype, which NumPy's headers let programs read and which
+ * all of its versions have. */
+typedef struct numpy_dtype {
+    PyObject ob_base;
+    PyObject *scalar;
+    char kind, code, order, flags;
+    int number;
+} numpy_dtype;
+
+typedef struct numpy_array {
+    PyObject ob_base;
+    void *data;
+    int ndim;
+    Py_ssize_t *shape, *strides;
+    PyObject *base;
+    numpy_dtype *dtype;
+} numpy_array;
+
+/* By NumPy's numbers of its own dtypes. */
+static const bf_dtype dtypes_of_numpy[] = {
+    BF_BOOL,
+    BF_I8,
+    BF_U8,
+    BF_I16,
+    BF_U16,
+    BF_I32,
+    BF_U32,
+    sizeof(long) == 8 ? BF_I64 : BF_I32,
+    sizeof(long) == 8 ? BF_U64 : BF_U32,
+    BF_I64,
+    BF_U64,
+    BF_F32,
+    BF_F64,
+    [23] = BF_F16,
+};
+
+static bf_dtype dtype_of_numpy(const numpy_dtype *dtype) {
+    const size_t number = (size_t)dtype->number;
+    const bool is_native = dtype->order == '=' || dtype->order == '|';
+    const size_t count = sizeof dtypes_of_numpy / sizeof *dtypes_of_numpy;
+    return is_native && number < count ? dtypes_of_numpy[number] : BF_NONE;
+}
+
+static Py_ssize_t bytes_of(const native_module *module, bf_dtype dtype) {
+    return (Py_ssize_t)module->library.bf_dtype_size(dtype);
+}
+
+static bool read_numpy(const native_module *module, PyObject *x, native_array *array) {
+    const numpy_array *held = (const numpy_array *)x;
+    array->kind = NATIVE_NUMPY;
+    array->view.data = held->data;
+    array->view.dtype = dtype_of_numpy(held->dtype);
+    return array->view.dtype != BF_NONE &&
+           set_layout(&array->view, held->ndim, held->shape, held->strides,
+                      bytes_of(module, array->view.dtype));
+}
+
+/* Has Python say what NumPy is called with, once it is there: numpy.ndarray, numpy.empty, and its
+ * dtypes by ours. */
+static bool find_numpy(native_module *module) {
+    PyObject *parts = native_rule(module, "parts_of_numpy", NULL);
+    if (parts == NULL) return false;
+    native_numpy *numpy = &module->numpy;
+    PyObject *type, *empty, *dtypes;
+    if (!PyArg_ParseTuple(parts, "OOO!", &type, &empty, &PyDict_Type, &dtypes)) {
+        Py_DECREF(parts);
+        return false;
+    }
+    for (int i = 0; i < NATIVE_DTYPES; i++) {
+        PyObject *number = PyLong_FromLong(i);
+        if (number == NULL) return false;
+        numpy->dtypes[i] = PyDict_GetItemWithError(dtypes, number);
+        Py_XINCREF(numpy->dtypes[i]);
+        Py_DECREF(number);
+    }
+    numpy->empty = Py_NewRef(empty);
+    atomic_store(&numpy->ndarray, (PyTypeObject *)Py_NewRef(type));
+    Py_DECREF(parts);
+    return true;
+}
+
+/* Whether NumPy is there, and what it is called with is known. */
+static bool learn_numpy(native_module *module) {
+    PyObject *name = PyUnicode_FromString("numpy"), *numpy = name ? PyImport_GetModule(name) : NULL;
+    const bool is_there = numpy != NULL && numpy != Py_None;
+    Py_XDECREF(name);
+    Py_XDECREF(numpy);
+    if (!is_there || atomic_flag_test_and_set(&module->is_learning)) return false;
+    const bool found = find_numpy(module);
+    atomic_flag_clear(&module->is_learning);
+    return found;
+}
+
+/* Whether a type is numpy.ndarray itself: a subclass may hide values. */
+static bool is_ndarray(native_module *module, const PyTypeObject *type) {
+    const PyTypeObject *known = atomic_load_explicit(&module->numpy.ndarray, memory_order_acquire);
+    if (known == NULL && learn_numpy(module)) known = atomic_load(&module->numpy.ndarray);
+    return known == type;
+}
+
+static PyObject *new_numpy(const native_module *module, bf_array *view) {
+    PyObject *shape = PyTuple_New(view->ndim);
+    for (int d = 0; d < view->ndim && shape != NULL; d++) {
+        PyObject *extent = PyLong_FromLongLong(view->shape[d]);
+        if (extent == NULL || PyTuple_SetItem(shape, d, extent) != 0) Py_CLEAR(shape);
+    }
+    if (shape == NULL) return NULL;
+    PyObject *dtype = module->numpy.dtypes[view->dtype];
+    PyObject *made =
+        dtype ? PyObject_CallFunctionObjArgs(module->numpy.empty, shape, dtype, NULL) : NULL;
+    Py_DECREF(shape);
+    if (made != NULL) view->data = ((const numpy_array *)made)->data;
+    return made;
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------
+ */
+
+static const char exchange_name[] = "__dlpack_c_exchange_api__";
+
+/* The table of a type itself, of our version; NULL: it has none. A subclass is not what the table
+ * reads. */
+static const native_exchange *find_table(PyTypeObject *type) {
+    PyObject *capsule = PyObject_GetAttrString((PyObject *)type, exchange_name);
+    PyObject *base = capsule ? PyObject_GetAttrString((PyObject *)type, "__base__") : NULL;
+    PyObject *inherited = base ? PyObject_GetAttrString(base, exchange_name) : NULL;
+    const native_exchange *table = NULL;
+    if (capsule != NULL && inherited == NULL && PyCapsule_CheckExact(capsule))
+        table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    PyErr_Clear();
+    while (table != NULL && table->major > NATIVE_EXCHANGE_MAJOR) table = table->earlier;
+    Py_XDECREF(capsule);
+    Py_XDECREF(base);
+    Py_XDECREF(inherited);
+    const bool fits =
+        table != NULL && table->major == NATIVE_EXCHANGE_MAJOR && table->tensor_of != NULL;
+    return fits ? table : NULL;
+}
+
+static const native_exchange *table_of(native_module *module, PyTypeObject *type) {
+    native_tensors *each = module->tensors, *end = each + NATIVE_TABLES;
+    for (; each < end; each++) {
+        const PyTypeObject *known = atomic_load_explicit(&each->type, memory_order_acquire);
+        if (known == type) return each->table;
+        if (known == NULL) break;
+    }
+    const native_exchange *table = find_table(type);
+    if (table != NULL && each < end && !atomic_flag_test_and_set(&module->is_learning)) {
+        each->table = table;
+        atomic_store(&each->type, (PyTypeObject *)Py_NewRef((PyObject *)type));
+        atomic_flag_clear(&module->is_learning);
+    }
+    return table;
+}
+
+/* Whether an attribute, or what a method of that name returns, is true; without one it is not. */
+static bool says_yes(PyObject *x, PyObject *name) {
+    PyObject *said = PyObject_GetAttr(x, name);
+    if (said != NULL && PyCallable_Check(said)) {
+        PyObject *result = PyObject_CallObject(said, NULL);
+        Py_DECREF(said);
+        said = result;
+    }
+    const bool yes = said != NULL && PyObject_IsTrue(said) != 0;
+    Py_XDECREF(said);
+    PyErr_Clear();
+    return yes;
+}
+
+static bool read_tensor(const native_module *module, const native_lock *lock, PyObject *x,
+                        native_array *array) {
+    native_managed managed = {.major = NATIVE_EXCHANGE_MAJOR};
+    array->kind = NATIVE_TENSOR;
+    if (array->table->tensor_of(x, &managed.tensor) != 0) {
+        PyErr_Clear(); /* Python says what is wrong */
+        return false;
+    }
+    if (managed.tensor.device_type != NATIVE_ON_CPU || says_yes(x, module->is_neg) ||
+        says_yes(x, module->requires_grad))
+        return false;
+    const void *tensor = &managed;
+    return module->library.bf_array_from_dlpack(lock->context, tensor, &array->view, NULL) == BF_OK;
+}
+
+enum { ERROR_TEXT = 200 };
+
+/* Keeps what an allocator says, which need not hold the GIL. */
+static void keep_error(void *to, const char *kind, const char *message) {
+    snprintf(to, ERROR_TEXT, "%s: %s", kind, message);
+}
+
+static PyObject *new_tensor(const native_module *module, const native_exchange *table,
+                            bf_array *view) {
+    native_tensor like = {
+        .device_type = NATIVE_ON_CPU,
+        .ndim = view->ndim,
+        .code = (uint8_t)native_code_of(&module->library, view->dtype),
+        .bits = (uint8_t)(8 * bytes_of(module, view->dtype)),
+        .lanes = 1,
+        .shape = view->shape,
+    };
+    native_managed *managed = NULL;
+    void *made = NULL;
+    char error[ERROR_TEXT] = "no tensor could be made";
+    if (table->allocate(&like, &managed, error, keep_error) != 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_MemoryError, error);
+        return NULL;
+    }
+    view->data = (char *)managed->tensor.data + managed->tensor.byte_offset;
+    for (int d = 0; d < view->ndim && managed->tensor.strides != NULL; d++)
+        view->strides[d] = managed->tensor.strides[d];
+    return table->object_of(managed, &made) == 0 ? made : NULL;
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+static bool is_plain(const native_module *module, const PyTypeObject *type) {
+    for (int i = 0; i < NATIVE_PLAIN; i++)
+        if (module->plain[i] == type) return true;
+    return false;
+}
+
+bool native_read_array(native_module *module, const native_lock *lock, PyObject *x,
+                       native_array *array) {
+    PyTypeObject *type = Py_TYPE(x);
+    array->has_buffer = false;
+    if (is_plain(module, type)) return read_buffer(x, array);
+    if (is_ndarray(module, type)) return read_numpy(module, x, array);
+    if (PyErr_Occurred() || (array->table = table_of(module, type)) == NULL) return false;
+    return read_tensor(module, lock, x, array);
+}
+
+/* Sets the strides of C order. */
+static void set_strides(bf_array *view) {
+    uint64_t step = 1; /* it may be beyond all memory: then no array is made */
+    for (int d = view->ndim - 1; d >= 0; d--) {
+        view->strides[d] = (int64_t)step;
+        step *= (uint64_t)view->shape[d];
+    }
+}
+
+PyObject *native_new_array(const native_module *module, const native_array *like, bf_array *view) {
+    set_strides(view);
+    switch (like->kind) {
+    case NATIVE_NUMPY: return new_numpy(module, view);
+    case NATIVE_TENSOR: return new_tensor(module, like->table, view);
+    default: return NULL;
+    }
+}

@@ -1,0 +1,516 @@
+/* The door before the functions of the module: a table whose rows say what a function is given,
+ * what it makes, and what it calls. A call goes through the same steps whatever its row: its
+ * arguments are told apart, its arrays read, its results planned and made, the library is called,
+ * and the results are finished. A step that meets what is not for it ends the door's part, and
+ * Python takes the call. */
+#include "python/native/native.h"
+
+#include <string.h>
+
+/* What a parameter is for. */
+typedef enum role { FIRST, SECOND, COUNT, Q, AXIS, KEEPDIMS, BINS, RANGE, ROLES } role;
+
+enum { PARAMETERS = 4, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
+
+/* A call on its way. */
+typedef struct call {
+    native_module *module;
+    const native_function *function;
+    native_lock *lock;
+    PyObject *given[ROLES]; /* NULL: not given */
+    native_array arrays[2]; /* FIRST and SECOND */
+    int count;              /* how many of them there are */
+    int axes[BF_MAX_DIMS];
+    int n_axes;
+    bool keepdims;
+    double q[QUANTILES];
+    int n_q;
+    bool is_number;           /* a result of no dimensions is a number, also of tensors */
+    int results;              /* how many arrays are made */
+    bf_array target[RESULTS]; /* where the library writes them */
+    PyObject *made[RESULTS];
+    bf_value value;
+    int64_t n; /* how many elements of the results count */
+    bf_histogram *histogram;
+} call;
+
+typedef struct parameter {
+    const char *name;
+    role role;
+} parameter;
+
+typedef struct native_row {
+    const char *name;
+    parameter parameters[PARAMETERS];
+    bool (*plan)(call *c);
+    bf_status (*run)(call *c);
+    PyObject *(*finish)(call *c);
+} row;
+
+/* ---- arguments --------------------------------------------------------------------------------
+ */
+
+static bool is_optional(role r) { return r >= AXIS; }
+
+static const parameter *parameter_of(const parameter *all, PyObject *name) {
+    for (const parameter *p = all; p < all + PARAMETERS && p->name; p++)
+        if (PyUnicode_CompareWithASCIIString(name, p->name) == 0) return p;
+    return NULL;
+}
+
+static bool is_complete(const call *c) {
+    const parameter *p = c->function->row->parameters;
+    for (int i = 0; i < PARAMETERS && p[i].name != NULL; i++)
+        if (c->given[p[i].role] == NULL && !is_optional(p[i].role)) return false;
+    return true;
+}
+
+static bool tell_apart(call *c, PyObject *const *given, Py_ssize_t count, PyObject *names) {
+    const parameter *all = c->function->row->parameters;
+    if (count > PARAMETERS) return false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (all[i].name == NULL) return false;
+        c->given[all[i].role] = given[i];
+    }
+    const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < named; i++) {
+        const parameter *p = parameter_of(all, PyTuple_GetItem(names, i));
+        if (p == NULL || c->given[p->role] != NULL) return false;
+        c->given[p->role] = given[count + i];
+    }
+    return is_complete(c);
+}
+
+static bool is_given(const call *c, role r) {
+    return c->given[r] != NULL && c->given[r] != Py_None;
+}
+
+/* Sets *found to a whole number. */
+static bool read_whole(PyObject *x, long long least, long long most, int64_t *found) {
+    if (!PyLong_Check(x)) return false;
+    int overflow;
+    const long long number = PyLong_AsLongLongAndOverflow(x, &overflow);
+    *found = number;
+    return overflow == 0 && number >= least && number <= most;
+}
+
+static PyObject *item_of(PyObject *list, Py_ssize_t i) {
+    return PyTuple_Check(list) ? PyTuple_GetItem(list, i) : PyList_GetItem(list, i);
+}
+
+static Py_ssize_t length_of(PyObject *x) {
+    return PyTuple_CheckExact(x) ? PyTuple_Size(x) : PyList_CheckExact(x) ? PyList_Size(x) : -1;
+}
+
+/* Adds an axis, which is not there yet. */
+static bool add_axis(call *c, PyObject *x) {
+    const int ndim = c->arrays[0].view.ndim;
+    int64_t axis;
+    if (!read_whole(x, -ndim, ndim - 1, &axis) || c->n_axes == BF_MAX_DIMS) return false;
+    if (axis < 0) axis += ndim;
+    for (int i = 0; i < c->n_axes; i++)
+        if (c->axes[i] == axis) return false;
+    c->axes[c->n_axes++] = (int)axis;
+    return true;
+}
+
+static bool read_axes(call *c) {
+    PyObject *axis = c->given[AXIS], *keep = c->given[KEEPDIMS];
+    c->n_axes = 0;
+    c->keepdims = keep == Py_True;
+    if (keep != NULL && !PyBool_Check(keep)) return false;
+    if (!is_given(c, AXIS)) {
+        while (c->n_axes < c->arrays[0].view.ndim) c->axes[c->n_axes] = c->n_axes, c->n_axes++;
+        return true;
+    }
+    const Py_ssize_t length = length_of(axis);
+    if (length < 0) return add_axis(c, axis);
+    for (Py_ssize_t i = 0; i < length; i++)
+        if (!add_axis(c, item_of(axis, i))) return false;
+    return true;
+}
+
+static bool add_q(call *c, PyObject *x) {
+    if (!PyFloat_Check(x) && !PyLong_Check(x)) return false;
+    c->q[c->n_q] = PyFloat_AsDouble(x) / c->function->choice;
+    return c->q[c->n_q++] != -1 || !PyErr_Occurred();
+}
+
+static bool read_q(call *c) {
+    PyObject *q = c->given[Q];
+    const Py_ssize_t length = length_of(q);
+    c->n_q = 0;
+    if (length < 0) return add_q(c, q);
+    if (length > QUANTILES) return false;
+    for (Py_ssize_t i = 0; i < length; i++)
+        if (!add_q(c, item_of(q, i))) return false;
+    return true;
+}
+
+/* ---- plans of results -------------------------------------------------------------------------
+ */
+
+static bf_array *add_result(call *c, bf_dtype dtype) {
+    bf_array *target = &c->target[c->results++];
+    target->dtype = dtype;
+    target->ndim = 0;
+    return target;
+}
+
+static bool add_extent(bf_array *target, int64_t extent) {
+    if (target->ndim == BF_MAX_DIMS) return false;
+    target->shape[target->ndim++] = extent;
+    return true;
+}
+
+static bool is_reduced(const call *c, int d) {
+    for (int i = 0; i < c->n_axes; i++)
+        if (c->axes[i] == d) return true;
+    return false;
+}
+
+/* Adds the extents that are left of those of the first array. */
+static bool add_left(const call *c, bf_array *target) {
+    const bf_array *x = &c->arrays[0].view;
+    for (int d = 0; d < x->ndim; d++) {
+        const bool reduced = is_reduced(c, d);
+        if ((!reduced || c->keepdims) && !add_extent(target, reduced ? 1 : x->shape[d]))
+            return false;
+    }
+    return true;
+}
+
+static int64_t elements_of(const bf_array *x) {
+    int64_t n = 1;
+    for (int d = 0; d < x->ndim; d++)
+        if (__builtin_mul_overflow(n, x->shape[d], &n)) return INT64_MAX;
+    return n;
+}
+
+static bf_dtype reduced_dtype(const call *c) {
+    return c->module->library.bf_reduce_dtype((bf_reduction)c->function->choice,
+                                              c->arrays[0].view.dtype, NULL);
+}
+
+/* No array is made of a whole one: the result is a number. */
+static bool plan_reduction(call *c) {
+    if (!is_given(c, AXIS) && (c->given[KEEPDIMS] == NULL || c->given[KEEPDIMS] == Py_False))
+        return true;
+    const bf_dtype dtype = reduced_dtype(c);
+    return dtype != BF_NONE && read_axes(c) && add_left(c, add_result(c, dtype));
+}
+
+static bool plan_parts(call *c) {
+    const bf_array *x = &c->arrays[0].view, *places = &c->arrays[1].view;
+    const bf_dtype dtype = reduced_dtype(c);
+    if (places->ndim != 1 || x->ndim == 0 || dtype == BF_NONE) return false;
+    int64_t parts = places->shape[0] - 1;
+    if (c->given[COUNT] != NULL && !read_whole(c->given[COUNT], 0, BF_SLOTS_MAX, &parts))
+        return false;
+    if (parts < 0 || parts > BF_SLOTS_MAX) return false;
+    bf_array *target = add_result(c, dtype);
+    add_extent(target, parts);
+    for (int d = 1; d < x->ndim; d++) add_extent(target, x->shape[d]);
+    return true;
+}
+
+enum { VALUES, POSITIONS }; /* what sorting gives */
+
+static bool plan_sort(call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    int64_t axis = -1;
+    if (c->given[AXIS] != NULL && !read_whole(c->given[AXIS], -x->ndim, x->ndim - 1, &axis))
+        return false;
+    if (x->ndim == 0) return false;
+    c->axes[0] = (int)axis;
+    bf_array *target = add_result(c, c->function->choice == VALUES ? x->dtype : BF_I64);
+    for (int d = 0; d < x->ndim; d++) add_extent(target, x->shape[d]);
+    return true;
+}
+
+static bool plan_unique(call *c) {
+    const int64_t most = elements_of(&c->arrays[0].view);
+    add_extent(add_result(c, c->arrays[0].view.dtype), most);
+    add_extent(add_result(c, BF_I64), most);
+    return true;
+}
+
+/* Quantiles that are elements have their dtype. */
+static bool plan_quantiles(call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    const native_library *library = &c->module->library;
+    const bool is_median = c->given[Q] == NULL;
+    int64_t length = 1;
+    c->n_q = 0;
+    if (!read_axes(c) || (!is_median && !read_q(c))) return false;
+    for (int i = 0; i < c->n_axes; i++)
+        if (__builtin_mul_overflow(length, x->shape[c->axes[i]], &length)) return false;
+    const bool whole = length > 0 && library->bf_quantile_is_whole(BF_QUANTILE_LINEAR, length,
+                                                                   is_median ? NULL : c->q, c->n_q);
+    const bf_dtype dtype = whole       ? x->dtype
+                           : is_median ? library->bf_median_dtype(x->dtype)
+                                       : library->bf_quantile_dtype(x->dtype, BF_QUANTILE_LINEAR);
+    if (dtype == BF_NONE) return false;
+    c->is_number = !is_given(c, AXIS);
+    bf_array *target = add_result(c, dtype);
+    if (!is_median && length_of(c->given[Q]) >= 0) add_extent(target, c->n_q);
+    return add_left(c, target);
+}
+
+static bool read_range(call *c) {
+    PyObject *range = c->given[RANGE];
+    if (length_of(range) != 2) return false;
+    for (int i = 0; i < 2; i++) {
+        if (!PyFloat_CheckExact(item_of(range, i)))
+            return false; /* integers are bounds of their own */
+        c->q[i] = PyFloat_AsDouble(item_of(range, i));
+    }
+    return true;
+}
+
+/* The arrays are made when the bins are known. */
+static bool plan_histogram(call *c) {
+    c->n = 10;
+    if (c->given[BINS] != NULL && !read_whole(c->given[BINS], 1, BF_BINS_MAX, &c->n)) return false;
+    return c->arrays[0].kind != NATIVE_PLAIN_BUFFER && (!is_given(c, RANGE) || read_range(c));
+}
+
+static bool make_results(call *c) {
+    for (int i = 0; i < c->results; i++) {
+        c->made[i] = native_new_array(c->module, &c->arrays[0], &c->target[i]);
+        if (c->made[i] == NULL) return false;
+    }
+    return true;
+}
+
+/* ---- calls of the library ---------------------------------------------------------------------
+ */
+
+static bf_status run_reduction(call *c) {
+    const native_library *l = &c->module->library;
+    const bf_reduction op = (bf_reduction)c->function->choice;
+    const bf_array *x = &c->arrays[0].view;
+    return c->results == 0 ? l->bf_reduce(c->lock->context, op, x, NULL, &c->value)
+                           : l->bf_reduce_axes(c->lock->context, op, x, c->axes, c->n_axes, NULL,
+                                               &c->target[0], NULL);
+}
+
+static bf_status run_dot(call *c) {
+    const native_library *l = &c->module->library;
+    const bf_array *a = &c->arrays[0].view, *b = &c->arrays[1].view;
+    return c->results == 0 ? l->bf_dot(c->lock->context, a, b, NULL, &c->value)
+                           : l->bf_dot_axes(c->lock->context, a, b, c->axes, c->n_axes, NULL,
+                                            &c->target[0], NULL);
+}
+
+static bf_status run_segments(call *c) {
+    return c->module->library.bf_reduce_segments(
+        c->lock->context, (bf_reduction)c->function->choice, &c->arrays[0].view, &c->arrays[1].view,
+        NULL, &c->target[0], NULL);
+}
+
+static bf_status run_index(call *c) {
+    return c->module->library.bf_reduce_index(c->lock->context, (bf_reduction)c->function->choice,
+                                              &c->arrays[0].view, &c->arrays[1].view, NULL,
+                                              &c->target[0], NULL);
+}
+
+static bf_status run_sort(call *c) {
+    const bool positions = c->function->choice == POSITIONS;
+    return c->module->library.bf_sort(c->lock->context, &c->arrays[0].view, c->axes[0], NULL,
+                                      positions ? NULL : &c->target[0],
+                                      positions ? &c->target[0] : NULL);
+}
+
+static bf_status run_unique(call *c) {
+    return c->module->library.bf_unique(c->lock->context, &c->arrays[0].view, NULL, &c->target[0],
+                                        &c->target[1], &c->n);
+}
+
+static bf_status run_median(call *c) {
+    return c->module->library.bf_median_axes(c->lock->context, &c->arrays[0].view, c->axes,
+                                             c->n_axes, NULL, &c->target[0]);
+}
+
+/* The library writes quantiles behind an axis of theirs, also of one. */
+static bf_status run_quantiles(call *c) {
+    bf_array all = c->target[0];
+    if (length_of(c->given[Q]) < 0) {
+        if (all.ndim == BF_MAX_DIMS) return BF_E_SHAPE;
+        memmove(all.shape + 1, all.shape, (size_t)all.ndim * sizeof *all.shape);
+        memmove(all.strides + 1, all.strides, (size_t)all.ndim * sizeof *all.strides);
+        all.shape[0] = all.strides[0] = 1;
+        all.ndim++;
+    }
+    return c->module->library.bf_quantile_axes(c->lock->context, &c->arrays[0].view, c->axes,
+                                               c->n_axes, c->q, c->n_q, NULL, &all);
+}
+
+static bf_status run_histogram(call *c) {
+    bf_histogram_options options = BF_HISTOGRAM_OPTIONS(.bins = c->n);
+    if (is_given(c, RANGE)) options.range = 1, options.lo = c->q[0], options.hi = c->q[1];
+    return c->module->library.bf_histogram_of(c->lock->context, &c->arrays[0].view, NULL, &options,
+                                              &c->histogram);
+}
+
+/* A call on few elements takes less time than to let other threads of Python go on. */
+static bool run(call *c) {
+    PyThreadState *state = NULL;
+    bool long_one = c->results > 0 && elements_of(&c->target[0]) > AT_ONCE;
+    for (int i = 0; i < c->count; i++) long_one |= elements_of(&c->arrays[i].view) > AT_ONCE;
+    if (long_one) state = PyEval_SaveThread();
+    const bf_status status = c->function->row->run(c);
+    if (state != NULL) PyEval_RestoreThread(state);
+    if (status == BF_OK) return true;
+    PyObject *number = PyLong_FromLong(status);
+    Py_XDECREF(number != NULL ? native_rule(c->module, "fail", number) : NULL);
+    Py_XDECREF(number);
+    return false;
+}
+
+/* ---- what is given back -----------------------------------------------------------------------
+ */
+
+static PyObject *take(call *c, int i) {
+    PyObject *made = c->made[i];
+    c->made[i] = NULL;
+    return made;
+}
+
+static PyObject *finish_array(call *c) {
+    const bool is_number = c->results > 0 && c->target[0].ndim == 0 &&
+                           (c->is_number || c->arrays[0].kind == NATIVE_NUMPY);
+    if (c->results == 0) return native_python_value(&c->module->library, &c->value);
+    if (!is_number) return take(c, 0);
+    PyObject *item = PyObject_GetAttr(c->made[0], c->module->item);
+    PyObject *number = item != NULL ? PyObject_CallObject(item, NULL) : NULL;
+    Py_XDECREF(item);
+    return number;
+}
+
+static PyObject *finish_unique(call *c) {
+    PyObject *given = Py_BuildValue("OOL", c->made[0], c->made[1], (long long)c->n);
+    PyObject *cut = given != NULL ? native_rule(c->module, "first_of", given) : NULL;
+    Py_XDECREF(given);
+    return cut;
+}
+
+/* Makes an array of numbers of 8 bytes that the library has. */
+static bool copy_numbers(call *c, bf_dtype dtype, const void *numbers, int64_t n) {
+    const int i = c->results;
+    add_extent(add_result(c, dtype), n);
+    c->made[i] = native_new_array(c->module, &c->arrays[0], &c->target[i]);
+    if (c->made[i] != NULL) memcpy(c->target[i].data, numbers, 8 * (size_t)n);
+    return c->made[i] != NULL;
+}
+
+static PyObject *finish_histogram(call *c) {
+    const native_library *l = &c->module->library;
+    bf_histogram_info info = {.size = sizeof info};
+    const bf_histogram *h = c->histogram;
+    if (l->bf_histogram_describe(h, &info) != BF_OK) return NULL;
+    const void *integers = l->bf_histogram_integers(h);
+    const bool made =
+        copy_numbers(c, BF_I64, l->bf_histogram_counts(h), info.bins) &&
+        (integers != NULL ? copy_numbers(c, info.edges, integers, info.bins + 1)
+                          : copy_numbers(c, BF_F64, l->bf_histogram_edges(h), info.bins + 1));
+    return made ? PyTuple_Pack(2, c->made[0], c->made[1]) : NULL;
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+static const row rows[] = {
+    {"reduction",
+     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
+     plan_reduction,
+     run_reduction,
+     finish_array},
+    {"dot",
+     {{"a", FIRST}, {"b", SECOND}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
+     plan_reduction,
+     run_dot,
+     finish_array},
+    {"segments", {{"x", FIRST}, {"offsets", SECOND}}, plan_parts, run_segments, finish_array},
+    {"index",
+     {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}},
+     plan_parts,
+     run_index,
+     finish_array},
+    {"sort", {{"x", FIRST}, {"axis", AXIS}}, plan_sort, run_sort, finish_array},
+    {"unique", {{"x", FIRST}}, plan_unique, run_unique, finish_unique},
+    {"median",
+     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
+     plan_quantiles,
+     run_median,
+     finish_array},
+    {"quantile",
+     {{"x", FIRST}, {"q", Q}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
+     plan_quantiles,
+     run_quantiles,
+     finish_array},
+    {"histogram",
+     {{"a", FIRST}, {"bins", BINS}, {"range", RANGE}},
+     plan_histogram,
+     run_histogram,
+     finish_histogram},
+};
+
+const row *native_row_of(const char *name) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
+/* ---- a call -----------------------------------------------------------------------------------
+ */
+
+static bool read_arrays(call *c) {
+    const role roles[] = {FIRST, SECOND};
+    for (int i = 0; i < 2 && c->given[roles[i]] != NULL; i++) {
+        c->count = i + 1;
+        if (!native_read_array(c->module, c->lock, c->given[roles[i]], &c->arrays[i])) return false;
+    }
+    return true;
+}
+
+static void begin(call *c, const native_function *function) {
+    c->module = function->module;
+    c->function = function;
+    c->lock = NULL;
+    c->count = c->results = 0;
+    c->is_number = false;
+    c->histogram = NULL;
+    for (int i = 0; i < ROLES; i++) c->given[i] = NULL;
+    for (int i = 0; i < RESULTS; i++) c->made[i] = NULL;
+}
+
+static bool hold_context(call *c) {
+    native_lock *lock = native_default_lock(c->module);
+    if (lock == NULL || lock->context == NULL) return false;
+    c->lock = (native_lock *)Py_NewRef((PyObject *)lock);
+    native_acquire(lock);
+    return true;
+}
+
+static void end(call *c) {
+    if (c->histogram != NULL) c->module->library.bf_histogram_destroy(c->histogram);
+    if (c->lock != NULL) {
+        native_release(c->lock);
+        Py_DECREF(c->lock);
+    }
+    for (int i = 0; i < c->count; i++) native_release_array(&c->arrays[i]);
+    for (int i = 0; i < RESULTS; i++) Py_XDECREF(c->made[i]);
+}
+
+PyObject *native_try(const native_function *function, PyObject *const *given, Py_ssize_t count,
+                     PyObject *names) {
+    call c;
+    begin(&c, function);
+    PyObject *result = NULL;
+    if (tell_apart(&c, given, count, names) && hold_context(&c) && read_arrays(&c) &&
+        function->row->plan(&c) && make_results(&c) && run(&c))
+        result = function->row->finish(&c);
+    end(&c);
+    return result;
+}

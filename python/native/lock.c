@@ -1,0 +1,125 @@
+/* The lock of a context: calls of several threads take turns, and those of one may nest. */
+#include "python/native/native.h"
+
+/* Waits until the thread that holds the lock hands it over. */
+static void wait_for_turn(native_lock *lock) {
+    PyThreadState *state = PyEval_SaveThread();
+    PyThread_acquire_lock(lock->turn, WAIT_LOCK);
+    PyEval_RestoreThread(state);
+}
+
+void native_acquire(native_lock *lock) {
+    const unsigned long me = PyThread_get_thread_ident();
+    if (atomic_load_explicit(&lock->owner, memory_order_relaxed) != me) {
+        if (atomic_fetch_add(&lock->threads, 1) > 0) wait_for_turn(lock);
+        atomic_store_explicit(&lock->owner, me, memory_order_relaxed);
+    }
+    lock->depth++;
+}
+
+void native_release(native_lock *lock) {
+    if (--lock->depth > 0) return;
+    atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
+    if (atomic_fetch_sub(&lock->threads, 1) > 1) PyThread_release_lock(lock->turn);
+}
+
+/* ---- in Python --------------------------------------------------------------------------------
+ */
+
+static PyObject *enter(PyObject *self, PyObject *unused) {
+    (void)unused;
+    native_acquire((native_lock *)self);
+    return Py_NewRef(self);
+}
+
+static PyObject *leave(PyObject *self, PyObject *unused) {
+    (void)unused;
+    native_lock *lock = (native_lock *)self;
+    if (atomic_load(&lock->owner) != PyThread_get_thread_ident()) {
+        PyErr_SetString(PyExc_RuntimeError, "this thread does not hold the lock");
+        return NULL;
+    }
+    native_release(lock);
+    return Py_NewRef(Py_None);
+}
+
+/* The context is no more. */
+static PyObject *forget(PyObject *self, PyObject *unused) {
+    (void)unused;
+    ((native_lock *)self)->context = NULL;
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *named) {
+    unsigned long long address;
+    if (named != NULL) {
+        PyErr_SetString(PyExc_TypeError, "Lock(address)");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(arguments, "K", &address)) return NULL;
+    native_lock *lock = (native_lock *)PyType_GenericAlloc(type, 0);
+    if (lock == NULL) return NULL;
+    lock->context = (bf_context *)(uintptr_t)address;
+    lock->turn = PyThread_allocate_lock();
+    if (lock->turn == NULL) {
+        Py_DECREF(lock);
+        return PyErr_NoMemory();
+    }
+    PyThread_acquire_lock(lock->turn, WAIT_LOCK);
+    return (PyObject *)lock;
+}
+
+static void destroy(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    native_lock *lock = (native_lock *)self;
+    if (lock->turn != NULL) {
+        PyThread_release_lock(lock->turn);
+        PyThread_free_lock(lock->turn);
+    }
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"__enter__", enter, METH_NOARGS, NULL},
+    {"__exit__", leave, METH_VARARGS, NULL},
+    {"forget", forget, METH_NOARGS, "forget()\n\nSays that the context is no more."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Lock(address)\n\nThe lock of the context at an address: `with` holds it."},
+    {Py_tp_new, create},
+    {Py_tp_dealloc, destroy},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+PyType_Spec native_lock_spec = {
+    "bitfold._native.Lock", sizeof(native_lock), 0, Py_TPFLAGS_DEFAULT, slots,
+};
+
+/* ---- the context of a thread -------------------------------------------------------------------
+ */
+
+/* Has Python make the thread's context, and keeps its lock with the thread. */
+static native_lock *new_default_lock(const native_module *module, PyObject *kept) {
+    PyObject *lock = native_rule(module, "default_lock", NULL);
+    if (lock == NULL) return NULL;
+    if (!PyObject_TypeCheck(lock, module->lock_type)) {
+        PyErr_SetString(PyExc_TypeError, "a context has no lock of this module");
+        Py_CLEAR(lock);
+    } else if (kept != NULL && PyDict_SetItem(kept, module->context_key, lock) != 0) {
+        Py_CLEAR(lock);
+    }
+    Py_XDECREF(lock); /* the thread has it */
+    return (native_lock *)lock;
+}
+
+native_lock *native_default_lock(const native_module *module) {
+    PyObject *kept = PyThreadState_GetDict();
+    if (kept == NULL) return NULL;
+    PyObject *found = PyDict_GetItemWithError(kept, module->context_key);
+    if (found != NULL) return (native_lock *)found;
+    return PyErr_Occurred() ? NULL : new_default_lock(module, kept);
+}

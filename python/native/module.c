@@ -1,0 +1,96 @@
+/* The module: its types, and what it is given of the library and of Python. */
+#include "python/native/native.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+PyObject *native_rule(const native_module *module, const char *name, PyObject *arguments) {
+    PyObject *rule = PyObject_GetAttrString(module->rules, name);
+    PyObject *given = arguments == NULL || PyTuple_Check(arguments) ? Py_XNewRef(arguments)
+                                                                    : PyTuple_Pack(1, arguments);
+    PyObject *result = rule != NULL ? PyObject_CallObject(rule, given) : NULL;
+    Py_XDECREF(rule);
+    Py_XDECREF(given);
+    return result;
+}
+
+/* ---- the library ------------------------------------------------------------------------------
+ */
+
+static bool find_calls(native_library *library, void *opened) {
+#define NATIVE_X(name)                                                                             \
+    {                                                                                              \
+        void *address = dlsym(opened, #name);                                                      \
+        memcpy(&library->name, &address, sizeof address);                                          \
+        if (address == NULL) return false;                                                         \
+    }
+    NATIVE_CALLS(NATIVE_X)
+#undef NATIVE_X
+    return true;
+}
+
+PyDoc_STRVAR(attach_text,
+             "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
+             "all their values.\nrules: an object with functions default_lock(), fail(status), "
+             "parts_of_numpy() and\nfirst_of(values, counts, n).");
+
+static PyObject *attach(PyObject *self, PyObject *arguments) {
+    native_module *module = PyModule_GetState(self);
+    const char *path;
+    PyObject *plain, *rules;
+    if (!PyArg_ParseTuple(arguments, "sO!O", &path, &PyTuple_Type, &plain, &rules)) return NULL;
+    void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* Python has it open, too, and for ever */
+    if (opened == NULL || !find_calls(&module->library, opened))
+        return PyErr_Format(PyExc_ImportError, "%s", dlerror());
+    for (Py_ssize_t i = 0; i < PyTuple_Size(plain) && i < NATIVE_PLAIN; i++)
+        module->plain[i] = (PyTypeObject *)Py_NewRef(PyTuple_GetItem(plain, i));
+    module->rules = Py_NewRef(rules);
+    return Py_NewRef(Py_None);
+}
+
+/* ---- the module -------------------------------------------------------------------------------
+ */
+
+static PyTypeObject *add_type(PyObject *self, PyType_Spec *spec, const char *name) {
+    PyObject *type = PyType_FromSpec(spec);
+    if (type == NULL) return NULL;
+    if (PyModule_AddObject(self, name, Py_NewRef(type)) != 0) {
+        Py_DECREF(type);
+        Py_CLEAR(type);
+    }
+    return (PyTypeObject *)type;
+}
+
+static int execute(PyObject *self) {
+    native_module *module = PyModule_GetState(self);
+    atomic_flag_clear(&module->is_learning);
+    module->context_key = PyUnicode_InternFromString("bitfold._native.context");
+    module->is_neg = PyUnicode_InternFromString("is_neg");
+    module->requires_grad = PyUnicode_InternFromString("requires_grad");
+    module->item = PyUnicode_InternFromString("item");
+    module->lock_type = add_type(self, &native_lock_spec, "Lock");
+    module->function_type = add_type(self, &native_function_spec, "Function");
+    const bool made = module->context_key && module->is_neg && module->requires_grad &&
+                      module->item && module->lock_type && module->function_type;
+    return made ? 0 : -1;
+}
+
+static PyMethodDef methods[] = {
+    {"attach", attach, METH_VARARGS, attach_text},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_native", NULL, sizeof(native_module), methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void);
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,181 @@
+/* bitfold._native: the module's functions on plain arrays with few options, without Python on the
+ * way to the library, where a call would take more time than a sum of a few elements. What it does
+ * not take it leaves to the functions in Python, which alone know the rules.
+ *
+ * Python 3.11 and later is called by its stable ABI, so that one file serves them all; a Python
+ * without a GIL has none. The library is called by the addresses of its functions. */
+#ifndef BITFOLD_PYTHON_NATIVE_NATIVE_H
+#define BITFOLD_PYTHON_NATIVE_NATIVE_H
+
+#include <patchlevel.h>
+#include <pyconfig.h>
+#if PY_VERSION_HEX >= 0x030b0000 && !defined(Py_GIL_DISABLED)
+#define Py_LIMITED_API 0x030b0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <bitfold.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#if PY_VERSION_HEX < 0x030a0000
+static inline PyObject *Py_XNewRef(PyObject *object) {
+    Py_XINCREF(object);
+    return object;
+}
+#define Py_NewRef(object) Py_XNewRef((PyObject *)(object))
+#endif
+
+/* ---- the library ------------------------------------------------------------------------------
+ */
+
+#define NATIVE_CALLS(X)                                                                            \
+    X(bf_array_from_dlpack)                                                                        \
+    X(bf_dtype_name)                                                                               \
+    X(bf_dtype_size)                                                                               \
+    X(bf_reduce)                                                                                   \
+    X(bf_reduce_dtype)                                                                             \
+    X(bf_reduce_axes)                                                                              \
+    X(bf_reduce_segments)                                                                          \
+    X(bf_reduce_index)                                                                             \
+    X(bf_dot)                                                                                      \
+    X(bf_dot_axes)                                                                                 \
+    X(bf_sort)                                                                                     \
+    X(bf_unique)                                                                                   \
+    X(bf_median_axes)                                                                              \
+    X(bf_median_dtype)                                                                             \
+    X(bf_quantile_axes)                                                                            \
+    X(bf_quantile_dtype)                                                                           \
+    X(bf_quantile_is_whole)                                                                        \
+    X(bf_histogram_of)                                                                             \
+    X(bf_histogram_describe)                                                                       \
+    X(bf_histogram_counts)                                                                         \
+    X(bf_histogram_edges)                                                                          \
+    X(bf_histogram_integers)                                                                       \
+    X(bf_histogram_destroy)                                                                        \
+    X(bf_value_f64)
+
+typedef struct native_library {
+#define NATIVE_X(name) __typeof__(&name) name;
+    NATIVE_CALLS(NATIVE_X)
+#undef NATIVE_X
+} native_library;
+
+/* ---- the module -------------------------------------------------------------------------------
+ */
+
+enum { NATIVE_TABLES = 4, NATIVE_PLAIN = 4, NATIVE_DTYPES = 16 };
+
+struct native_exchange;
+
+/* A type of tensors, by whose table they are read and made; NULL: none yet. */
+typedef struct native_tensors {
+    _Atomic(PyTypeObject *) type;
+    const struct native_exchange *table;
+} native_tensors;
+
+/* What NumPy is called with. */
+typedef struct native_numpy {
+    _Atomic(PyTypeObject *) ndarray;
+    PyObject *empty;
+    PyObject *dtypes[NATIVE_DTYPES]; /* by bf_dtype */
+} native_numpy;
+
+typedef struct native_module {
+    native_library library;
+    PyTypeObject *lock_type, *function_type;
+    PyTypeObject *plain[NATIVE_PLAIN]; /* types whose buffers have all their values */
+    native_numpy numpy;
+    native_tensors tensors[NATIVE_TABLES];
+    atomic_flag is_learning;                 /* a thread adds to what is known of types */
+    PyObject *rules;                         /* what the module asks Python: see rule() */
+    PyObject *context_key;                   /* a key in the dict of a thread */
+    PyObject *is_neg, *requires_grad, *item; /* names */
+} native_module;
+
+/* Calls rules.name(arguments), a function in Python. */
+PyObject *native_rule(const native_module *module, const char *name, PyObject *arguments);
+
+/* ---- contexts ---------------------------------------------------------------------------------
+ */
+
+/* A context's address and its lock, which costs little while no other thread holds it. */
+typedef struct native_lock {
+    PyObject ob_base;
+    bf_context *context;
+    PyThread_type_lock turn; /* taken, but while it is handed over to one who waits */
+    atomic_int threads;      /* how many hold it or wait for it: one holds it */
+    atomic_ulong owner;      /* the thread that holds it; 0: none */
+    int depth;               /* how often it does */
+} native_lock;
+
+extern PyType_Spec native_lock_spec;
+/* Returns the lock of this thread's default context, which the thread keeps. NULL: an exception. */
+native_lock *native_default_lock(const native_module *module);
+void native_acquire(native_lock *lock);
+void native_release(native_lock *lock);
+
+/* ---- arrays -----------------------------------------------------------------------------------
+ */
+
+typedef enum native_kind { NATIVE_PLAIN_BUFFER, NATIVE_NUMPY, NATIVE_TENSOR } native_kind;
+
+/* An object that is read: its memory, which is valid until native_release_array. */
+typedef struct native_array {
+    bf_array view;
+    native_kind kind;
+    const struct native_exchange *table; /* a tensor's */
+    Py_buffer buffer;                    /* a plain buffer's */
+    bool has_buffer;
+} native_array;
+
+/* Reads an object. false: it is for Python, or there is an exception. lock: held. */
+bool native_read_array(native_module *module, const native_lock *lock, PyObject *x,
+                       native_array *array);
+void native_release_array(native_array *array);
+
+/* Makes an array of the kind of `like`, of the dtype, ndim and shape of `view`, whose data and
+ * strides are set to it. NULL: an exception, or there is none of this kind. */
+PyObject *native_new_array(const native_module *module, const native_array *like, bf_array *view);
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+/* What DLPack calls a kind of dtype. */
+typedef enum native_code {
+    NATIVE_INT = 0,
+    NATIVE_UINT = 1,
+    NATIVE_FLOAT = 2,
+    NATIVE_BFLOAT = 4,
+    NATIVE_BOOL = 6
+} native_code;
+
+native_code native_code_of(const native_library *library, bf_dtype dtype);
+PyObject *native_python_value(const native_library *library, const bf_value *value);
+
+/* ---- functions --------------------------------------------------------------------------------
+ */
+
+struct native_row;
+
+/* A function of the module: that in Python, before which the door of its row is tried. */
+typedef struct native_function {
+    PyObject ob_base;
+    PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
+    native_module *module;
+    PyObject *owner;  /* the module's object */
+    PyObject *python; /* the function in Python */
+    const struct native_row *row;
+    int choice; /* says which it is, where several share the row */
+} native_function;
+
+extern PyType_Spec native_function_spec;
+
+const struct native_row *native_row_of(const char *name);
+/* Tries a call. NULL without an exception: it is for Python. */
+PyObject *native_try(const native_function *function, PyObject *const *given, Py_ssize_t count,
+                     PyObject *names);
+
+#endif
