@@ -84,7 +84,6 @@ have these keyword arguments besides:
 
 import contextlib
 import os
-import threading
 from array import array
 from collections import namedtuple
 from ctypes import c_int64
@@ -116,8 +115,8 @@ from ._table import Table
 from ._times import are_times, reduce_times
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
-    OutOfMemoryError, RangeError, ShapeError, StateError, byref, c_int, c_void_p, check, forget, lib, native, new_lock,
-    whole,
+    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, byref, c_int, c_void_p, check,
+    forget, lib, native, new_lock, whole,
 )  # fmt: skip
 
 __version__ = lib.bf_version().decode()
@@ -264,15 +263,6 @@ class Context:
         first, second = sorted((self._lock, other._lock), key=id)
         with first, second:
             yield
-
-
-_local = threading.local()
-
-
-def _default_context():
-    if not hasattr(_local, "context"):
-        _local.context = Context()
-    return _local.context
 
 
 def _number(table, what, name):

@@ -15,7 +15,7 @@ from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_a
 from ._lists import is_list, memory_of, wide_ints
 from ._times import TimesError, are_times
 from ._result import TYPESTR, Result, new_result
-from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, whole
+from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, native, whole
 
 
 class _Buffer(ctypes.Structure):
@@ -48,10 +48,23 @@ class View:
     def __init__(self, x, dtype=None, null=None, decimals=False):
         self._buffer = self.valid = self.scale = None
         self._object = x  # keeps the memory alive; an interface does not
-        named = getattr(getattr(x, "dtype", None), "name", None)  # ml_dtypes' are void but for this
-        wanted = "bf16" if dtype is None and named == "bfloat16" else dtype and dtype_name(dtype)
         if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
+        if dtype is not None or not self._read_numpy(x):
+            self._read(x, dtype, null, decimals)
+
+    def _read_numpy(self, x):
+        """Reads what bitfold._native can read: an array of NumPy itself, of the usual layouts and dtypes."""
+        array = Array()
+        readonly = None if native is None else native.read_numpy(x, array)
+        if readonly is None:
+            return False
+        self.array, self.dtype, self.readonly = array, NAMES[array.dtype], readonly
+        return True
+
+    def _read(self, x, dtype, null, decimals):
+        named = getattr(getattr(x, "dtype", None), "name", None)  # ml_dtypes' are void but for this
+        wanted = "bf16" if dtype is None and named == "bfloat16" else dtype and dtype_name(dtype)
         refuse_hidden(x)
         if wanted is None and _is_bf16(x):
             wanted = "bf16"

@@ -6,7 +6,7 @@ import functools
 import importlib.util
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 
-from ._library import DTYPES, Array, ArgumentError, DtypeError, Error, lib
+from ._library import DTYPES, Array, ArgumentError, DtypeError, Error, _default_context, lib
 
 _ARRAY, _COUNT = POINTER(Array), POINTER(c_int64)
 _SIGNATURES = {
@@ -30,8 +30,6 @@ _is_valid.restype = c_int
 
 
 def _call(function, *arguments):
-    from . import _default_context
-
     context = _default_context()
     context._call(function, context._handle, *arguments)
 

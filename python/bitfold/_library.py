@@ -294,6 +294,18 @@ def forget(lock):
         lock.forget()
 
 
+_local = threading.local()
+
+
+def _default_context():
+    """Returns the context of this thread's calls that are given none."""
+    if not hasattr(_local, "context"):
+        from . import Context
+
+        _local.context = Context()
+    return _local.context
+
+
 def numbers_of(name_of):
     """Returns the numbers from 1 on of what the library has names for."""
     found = {}

@@ -4,7 +4,7 @@ import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
 from ._arrays import NAMES, Target, View, dtype_name, writable
-from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, lib, numbers_of
+from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, _default_context, lib, numbers_of
 
 OPS = numbers_of(lib.bf_map_name)
 OVERFLOWS = {"error": 0, "wrap": 1, "saturate": 2}
@@ -142,9 +142,3 @@ def copy_array(x, room):
     """Copies a bf_array of any strides to another of its shape and dtype."""
     context, inputs = _default_context(), (POINTER(Array) * 1)(ctypes.pointer(x))
     context._call(lib.bf_map, context._handle, OPS["cast"], inputs, 1, None, byref(room))
-
-
-def _default_context():
-    from . import _default_context as default
-
-    return default()

@@ -17,8 +17,11 @@ class TimesError(DtypeError):
 def are_times(x):
     """Whether x is an array of dates, times or differences of times."""
     dtype = getattr(x, "dtype", None)
-    if getattr(dtype, "kind", None) in ("m", "M"):
+    kind = getattr(dtype, "kind", None)
+    if kind in ("m", "M"):
         return True
+    if kind in ("b", "i", "u", "f", "c"):  # an object may be a date
+        return False
     named = str(getattr(x, "type", "") if dtype is None else dtype)
     return named.partition("[")[0].partition("(")[0] in (*_NAMES, *_OWN)
 

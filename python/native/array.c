@@ -84,7 +84,10 @@ typedef struct numpy_array {
     Py_ssize_t *shape, *strides;
     PyObject *base;
     numpy_dtype *dtype;
+    int flags;
 } numpy_array;
+
+enum { NUMPY_WRITABLE = 0x400 }; /* a flag */
 
 /* By NumPy's numbers of its own dtypes. */
 static const bf_dtype dtypes_of_numpy[] = {
@@ -317,4 +320,25 @@ PyObject *native_new_array(const native_module *module, const native_array *like
     case NATIVE_TENSOR: return new_tensor(module, like->table, view);
     default: return NULL;
     }
+}
+
+static bool copy_view(const bf_array *view, PyObject *to) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(to, &buffer, PyBUF_WRITABLE) != 0) return false;
+    const bool fits = buffer.len == sizeof *view;
+    if (fits) memcpy(buffer.buf, view, sizeof *view);
+    if (!fits) PyErr_SetString(PyExc_ValueError, "no bf_array");
+    PyBuffer_Release(&buffer);
+    return fits;
+}
+
+PyObject *native_read_numpy(PyObject *self, PyObject *arguments) {
+    native_module *module = PyModule_GetState(self);
+    native_array array = {.has_buffer = false};
+    PyObject *x, *to;
+    if (!PyArg_ParseTuple(arguments, "OO", &x, &to)) return NULL;
+    if (!is_ndarray(module, Py_TYPE(x)) || !read_numpy(module, x, &array))
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (!copy_view(&array.view, to)) return NULL;
+    return PyBool_FromLong((((const numpy_array *)x)->flags & NUMPY_WRITABLE) == 0);
 }

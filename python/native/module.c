@@ -77,6 +77,9 @@ static int execute(PyObject *self) {
 
 static PyMethodDef methods[] = {
     {"attach", attach, METH_VARARGS, attach_text},
+    {"read_numpy", native_read_numpy, METH_VARARGS,
+     "read_numpy(x, array)\n\nFills a bf_array with an array of NumPy, and returns whether it is "
+     "read-only.\nNone: it is none, or not of a usual layout."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -136,6 +136,10 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
                        native_array *array);
 void native_release_array(native_array *array);
 
+/* read_numpy(x, array) in Python: fills a bf_array, as a buffer, with an array of NumPy; returns
+ * whether it may not be written; None: it is not one of NumPy itself, or for Python to read. */
+PyObject *native_read_numpy(PyObject *self, PyObject *arguments);
+
 /* Makes an array of the kind of `like`, of the dtype, ndim and shape of `view`, whose data and
  * strides are set to it. NULL: an exception, or there is none of this kind. */
 PyObject *native_new_array(const native_module *module, const native_array *like, bf_array *view);
