@@ -82,7 +82,6 @@ have these keyword arguments besides:
                input; that of sort, map and evaluate may be an input
 """
 
-import contextlib
 import os
 from array import array
 from collections import namedtuple
@@ -257,12 +256,24 @@ class Context:
         with self._locked_with(other):
             self._check(function(*arguments))
 
-    @contextlib.contextmanager
     def _locked_with(self, other):
-        """Holds the locks of two contexts."""
-        first, second = sorted((self._lock, other._lock), key=id)
-        with first, second:
-            yield
+        """Returns what holds the locks of two contexts."""
+        return _Both(*sorted((self._lock, other._lock), key=id))
+
+
+class _Both:
+    """Two locks as one."""
+
+    def __init__(self, first, second):
+        self._first, self._second = first, second
+
+    def __enter__(self):
+        self._first.__enter__()
+        self._second.__enter__()
+
+    def __exit__(self, *raised):
+        self._second.__exit__(*raised)
+        self._first.__exit__(*raised)
 
 
 def _number(table, what, name):

@@ -7,7 +7,6 @@ import math
 import operator
 import struct
 import sys
-from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, LONG_NAMES, NAMES, SIZES, dtype_in, dtype_name, is_foreign, names_foreign
@@ -385,6 +384,8 @@ def to_python(value):
     """Returns a bf_value as bool, int or float; of a scale as the decimal that it stands for."""
     held = value.as_
     if value.scale:
+        from decimal import Decimal  # it takes long to load
+
         text = ctypes.create_string_buffer(VALUE_TEXT)
         lib.bf_value_format(byref(value), text)
         return Decimal(text.value.decode())

@@ -4,7 +4,6 @@ import ctypes
 import functools
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_int64, c_void_p
-from datetime import date, datetime, timedelta, timezone
 
 from ._exchange import _Column as _Array
 from ._exchange import _I128, _Schema, _Stream, new_column, schema_of
@@ -22,7 +21,6 @@ _FORMATS = {
 _STRINGS = "string", "binary"
 TIMES = {1: "date", 2: "time", 3: "utc time"}  # by the numbers of bf_time_kind
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
-_EPOCH = datetime(1970, 1, 1)
 _SHOWN = 6  # elements of a column's repr
 
 
@@ -368,10 +366,13 @@ def _format_of(dtype, scale):
 
 def _to_time(dtype, scale, units):
     """Returns a date, or a time: one that has nanoseconds as a str."""
+    from datetime import date, datetime, timedelta, timezone  # it takes long to load
+
+    epoch = datetime(1970, 1, 1)
     if dtype == "date":
-        return date.fromordinal(units + _EPOCH.toordinal())
+        return date.fromordinal(units + epoch.toordinal())
     parts, rest = divmod(units * 10 ** (9 - scale), 1000)
-    time = _EPOCH + timedelta(microseconds=parts)
+    time = epoch + timedelta(microseconds=parts)
     time = time.replace(tzinfo=timezone.utc) if dtype == "utc time" else time
     if scale < 9:
         return time

@@ -36,9 +36,7 @@ _SIGNATURES = {
     "reduce_scatter": (c_int, c_void_p, *_ARRAYS),
     "reduce": (c_int, c_void_p, *_ARRAYS, c_int),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    _function = getattr(lib, "bf_comm_" + _name)
-    _function.restype, _function.argtypes = _result, _arguments
+lib.declare({f"bf_comm_{name}": types for name, types in _SIGNATURES.items()})
 
 
 def _memory(pointer, size):

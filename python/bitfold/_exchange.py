@@ -3,7 +3,6 @@ over capsules, which own what is in them: a view keeps them."""
 
 import ctypes
 import functools
-import importlib.util
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 
 from ._library import DTYPES, Array, ArgumentError, DtypeError, Error, _default_context, lib
@@ -17,9 +16,7 @@ _SIGNATURES = {
     "bf_context_synchronize": (c_int, c_void_p),
     "bf_array_copy_arrow": (c_int, c_void_p, c_void_p, c_void_p, _ARRAY, _COUNT),
 }
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    getattr(lib, _name).restype = _result
-    getattr(lib, _name).argtypes = _arguments
+lib.declare(_SIGNATURES)
 
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.argtypes = [py_object, c_char_p]
@@ -149,6 +146,8 @@ def arrow_of(x):
 
 @functools.lru_cache(maxsize=None)
 def _has_pyarrow():
+    import importlib.util  # it takes long to load
+
     return importlib.util.find_spec("pyarrow") is not None
 
 

@@ -59,9 +59,7 @@ _SIGNATURES = {
     "bf_pairs_a": (c_void_p, c_void_p),
     "bf_pairs_b": (c_void_p, c_void_p),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    getattr(lib, _name).restype = _result
-    getattr(lib, _name).argtypes = _arguments
+lib.declare(_SIGNATURES)
 
 
 def _elements(x, name, null=None, decimals=False):

@@ -53,11 +53,8 @@ _SIGNATURES = {
     "save": (c_int, c_void_p, c_void_p),
     "load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    _function = getattr(lib, "bf_histogram_" + _name)
-    _function.restype, _function.argtypes = _result, _arguments
-lib.bf_bincount.restype = c_int
-lib.bf_bincount.argtypes = [c_void_p, POINTER(Array), c_void_p, c_int64, POINTER(c_int64)]
+lib.declare({f"bf_histogram_{name}": types for name, types in _SIGNATURES.items()})
+lib.declare({"bf_bincount": (c_int, c_void_p, POINTER(Array), c_void_p, c_int64, POINTER(c_int64))})
 
 
 def _doubles(numbers):

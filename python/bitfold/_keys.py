@@ -57,9 +57,7 @@ _SIGNATURES = {
         c_int, c_void_p, c_int, POINTER(Array), POINTER(Array), c_void_p, c_int64, POINTER(Array),
     ),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    getattr(lib, _name).restype = _result
-    getattr(lib, _name).argtypes = _arguments
+lib.declare(_SIGNATURES)
 
 
 # ---- columns --------------------------------------------------------------------------------------

@@ -255,16 +255,27 @@ def open_library(path):
         raise ImportError(f"bitfold: {error}; {hint}") from None
 
 
-def _load():
-    library = open_library(library_path())
-    for name, (result, *arguments) in _SIGNATURES.items():
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = arguments
-    return library
+class _Functions:
+    """The functions of libbitfold. Each gets its types when it is first asked for, not when the module is
+    loaded."""
+
+    def __init__(self, path):
+        self._library, self._signatures = open_library(path), {}
+
+    def declare(self, signatures):
+        """Says the types of functions: of the result, and then of the arguments."""
+        self._signatures.update(signatures)
+
+    def __getattr__(self, name):
+        function = getattr(self._library, name)
+        if name in self._signatures:
+            function.restype, *function.argtypes = self._signatures[name]
+        setattr(self, name, function)
+        return function
 
 
-lib = _load()
+lib = _Functions(library_path())
+lib.declare(_SIGNATURES)
 
 
 def _find_native():

@@ -69,9 +69,7 @@ _SIGNATURES = {
     "bf_unique": (c_int, c_void_p, _ARRAY, _OPTIONS, _ARRAY, _ARRAY, POINTER(c_int64)),
     "bf_mode": (c_int, c_void_p, _ARRAY, _OPTIONS, POINTER(Value), POINTER(c_int64)),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    getattr(lib, _name).restype = _result
-    getattr(lib, _name).argtypes = _arguments
+lib.declare(_SIGNATURES)
 
 
 def _method(name, methods=METHODS):

@@ -34,9 +34,7 @@ _SIGNATURES = {
     "save": (c_int, c_void_p, c_void_p),
     "load": (c_int, c_void_p, c_void_p, c_size_t, POINTER(c_void_p)),
 }
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    _function = getattr(lib, "bf_quantiles_" + _name)
-    _function.restype, _function.argtypes = _result, _arguments
+lib.declare({f"bf_quantiles_{name}": types for name, types in _SIGNATURES.items()})
 
 QuantilesInfo = namedtuple("QuantilesInfo", "dtype to results pass_ done count all nan scale")
 

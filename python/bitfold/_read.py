@@ -1,6 +1,5 @@
 """Tables of text as columns, by the command's reader (libbitfold-read)."""
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -184,6 +183,8 @@ def read_rows(path, options, take, also=None):
     """Gives `take` the rows of a table of text as Columns, as many at least as it returned, which is ALL for the rest,
     STOP, or AGAIN to begin with the first rows anew. Before these it gets None, again where later rows show that
     those before them do not count. also: names of columns that are read where there are some."""
+    import contextlib  # it takes long to load
+
     several = isinstance(path, (list, tuple))
     with contextlib.ExitStack() as stack:
         files = [_path(each, stack) for each in (path if several else [path])]

@@ -7,7 +7,6 @@ import os
 import struct
 import sys
 import threading
-from decimal import Decimal
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p, py_object
 
 from ._dtypes import BY_KIND, LONG_NAMES
@@ -36,9 +35,7 @@ _SIGNATURES = {
         c_int, c_void_p, POINTER(Array), _RELEASE, _OWNER, POINTER(_Schema), POINTER(_Column),
     ),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    getattr(lib, _name).restype = _result
-    getattr(lib, _name).argtypes = _arguments
+lib.declare(_SIGNATURES)
 
 
 # ---- what others hold -----------------------------------------------------------------------------
@@ -177,6 +174,8 @@ def _restore(name, shape, data, scale=0):
 
 def _decimal(units, scale):
     """Returns units * 10^-scale, without zeros at the end of its fraction."""
+    from decimal import Decimal  # it takes long to load
+
     while scale and units % 10 == 0:
         units, scale = units // 10, scale - 1
     return Decimal(f"{units}e-{scale}")

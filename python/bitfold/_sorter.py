@@ -27,9 +27,7 @@ _SIGNATURES = {
     "end": (c_int, c_void_p, POINTER(c_int64)),
     "next": (c_int, c_void_p, _ARRAY, _ARRAY, POINTER(c_int64)),
 }
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    _function = getattr(lib, "bf_sorter_" + _name)
-    _function.restype, _function.argtypes = _result, _arguments
+lib.declare({f"bf_sorter_{name}": types for name, types in _SIGNATURES.items()})
 
 _PART = 1 << 16  # elements that an iteration gives at a time
 

@@ -47,9 +47,7 @@ _SIGNATURES = {
     "bf_table_save": (c_int, c_void_p, c_char_p),
     "bf_table_load": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_void_p)),
 }  # fmt: skip
-for _name, (_result, *_arguments) in _SIGNATURES.items():
-    getattr(lib, _name).restype = _result
-    getattr(lib, _name).argtypes = _arguments
+lib.declare(_SIGNATURES)
 
 
 def _number_of(name):
