@@ -49,16 +49,17 @@ class View:
         self._object = x  # keeps the memory alive; an interface does not
         if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
-        if dtype is not None or not self._read_numpy(x):
+        if dtype is not None or not self._read_natively(x):
             self._read(x, dtype, null, decimals)
 
-    def _read_numpy(self, x):
-        """Reads what bitfold._native can read: an array of NumPy itself, of the usual layouts and dtypes."""
+    def _read_natively(self, x):
+        """Reads what bitfold._native can read: an array of NumPy itself, of the usual layouts and dtypes, and
+        a tensor of PyTorch in the host's memory."""
         array = Array()
-        readonly = None if native is None else native.read_numpy(x, array)
-        if readonly is None:
+        found = None if native is None else native.read(x, array)
+        if found is None:
             return False
-        self.array, self.dtype, self.readonly = array, NAMES[array.dtype], readonly
+        self.array, self.dtype, (self.readonly, self._owner) = array, NAMES[array.dtype], found
         return True
 
     def _read(self, x, dtype, null, decimals):

@@ -60,11 +60,6 @@ static bool read_buffer(PyObject *x, native_array *array) {
            set_layout(&array->view, buffer->ndim, buffer->shape, buffer->strides, buffer->itemsize);
 }
 
-void native_release_array(native_array *array) {
-    if (array->has_buffer) PyBuffer_Release(&array->buffer);
-    array->has_buffer = false;
-}
-
 /* ---- NumPy ------------------------------------------------------------------------------------
  */
 
@@ -121,6 +116,7 @@ static Py_ssize_t bytes_of(const native_module *module, bf_dtype dtype) {
 static bool read_numpy(const native_module *module, PyObject *x, native_array *array) {
     const numpy_array *held = (const numpy_array *)x;
     array->kind = NATIVE_NUMPY;
+    array->readonly = (held->flags & NUMPY_WRITABLE) == 0;
     array->view.data = held->data;
     array->view.dtype = dtype_of_numpy(held->dtype);
     return array->view.dtype != BF_NONE &&
@@ -205,8 +201,7 @@ static const native_exchange *find_table(PyTypeObject *type) {
     Py_XDECREF(capsule);
     Py_XDECREF(base);
     Py_XDECREF(inherited);
-    const bool fits =
-        table != NULL && table->major == NATIVE_EXCHANGE_MAJOR && table->tensor_of != NULL;
+    const bool fits = table != NULL && table->major == NATIVE_EXCHANGE_MAJOR;
     return fits ? table : NULL;
 }
 
@@ -240,19 +235,32 @@ static bool says_yes(PyObject *x, PyObject *name) {
     return yes;
 }
 
+/* Its deleter may be in Python, while an exception is on its way. */
+static void delete_tensor(native_managed *managed) {
+    if (managed == NULL || managed->deleter == NULL) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    managed->deleter(managed);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* The tensor owns the memory until it is deleted, whatever else is done with x. */
 static bool read_tensor(const native_module *module, const native_lock *lock, PyObject *x,
                         native_array *array) {
-    native_managed managed = {.major = NATIVE_EXCHANGE_MAJOR};
     array->kind = NATIVE_TENSOR;
-    if (array->table->tensor_of(x, &managed.tensor) != 0) {
+    if (says_yes(x, module->is_neg) || says_yes(x, module->requires_grad)) return false;
+    if (array->table->managed_of(x, &array->managed) != 0) {
         PyErr_Clear(); /* Python says what is wrong */
+        array->managed = NULL;
         return false;
     }
-    if (managed.tensor.device_type != NATIVE_ON_CPU || says_yes(x, module->is_neg) ||
-        says_yes(x, module->requires_grad))
-        return false;
-    const void *tensor = &managed;
-    return module->library.bf_array_from_dlpack(lock->context, tensor, &array->view, NULL) == BF_OK;
+    const void *managed = array->managed;
+    int readonly = 0;
+    const bool is_read = array->managed->tensor.device_type == NATIVE_ON_CPU &&
+                         module->library.bf_array_from_dlpack(lock->context, managed, &array->view,
+                                                              &readonly) == BF_OK;
+    array->readonly = readonly != 0;
+    return is_read;
 }
 
 enum { ERROR_TEXT = 200 };
@@ -298,10 +306,18 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
                        native_array *array) {
     PyTypeObject *type = Py_TYPE(x);
     array->has_buffer = false;
+    array->managed = NULL;
     if (is_plain(module, type)) return read_buffer(x, array);
     if (is_ndarray(module, type)) return read_numpy(module, x, array);
     if (PyErr_Occurred() || (array->table = table_of(module, type)) == NULL) return false;
     return read_tensor(module, lock, x, array);
+}
+
+void native_release_array(native_array *array) {
+    if (array->has_buffer) PyBuffer_Release(&array->buffer);
+    delete_tensor(array->managed);
+    array->has_buffer = false;
+    array->managed = NULL;
 }
 
 /* Sets the strides of C order. */
@@ -322,6 +338,9 @@ PyObject *native_new_array(const native_module *module, const native_array *like
     }
 }
 
+/* ---- views of Python --------------------------------------------------------------------------
+ */
+
 static bool copy_view(const bf_array *view, PyObject *to) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(to, &buffer, PyBUF_WRITABLE) != 0) return false;
@@ -332,13 +351,47 @@ static bool copy_view(const bf_array *view, PyObject *to) {
     return fits;
 }
 
-PyObject *native_read_numpy(PyObject *self, PyObject *arguments) {
-    native_module *module = PyModule_GetState(self);
-    native_array array = {.has_buffer = false};
+static const char tensor_name[] = "dltensor_versioned";
+
+static void delete_owner(PyObject *owner) {
+    delete_tensor(PyCapsule_GetPointer(owner, tensor_name));
+}
+
+/* What owns the memory of an array, which need not be released any more: of NumPy, the object
+ * itself. */
+static PyObject *take_owner(native_array *array) {
+    if (array->managed == NULL) return Py_NewRef(Py_None);
+    PyObject *owner = PyCapsule_New(array->managed, tensor_name, delete_owner);
+    if (owner != NULL) array->managed = NULL;
+    return owner;
+}
+
+static PyObject *view_of(native_array *array, PyObject *to) {
+    PyObject *owner = copy_view(&array->view, to) ? take_owner(array) : NULL;
+    PyObject *found = owner ? PyTuple_Pack(2, array->readonly ? Py_True : Py_False, owner) : NULL;
+    Py_XDECREF(owner);
+    return found;
+}
+
+/* Plain buffers are for Python, which holds them as long as the view. */
+static bool read_for_view(native_module *module, PyObject *x, native_array *array) {
+    PyTypeObject *type = Py_TYPE(x);
+    if (is_ndarray(module, type)) return read_numpy(module, x, array);
+    if (PyErr_Occurred() || (array->table = table_of(module, type)) == NULL) return false;
+    native_lock *lock = native_default_lock(module);
+    if (lock == NULL || lock->context == NULL) return false;
+    native_acquire(lock);
+    const bool is_read = read_tensor(module, lock, x, array);
+    native_release(lock);
+    return is_read;
+}
+
+PyObject *native_read(PyObject *self, PyObject *arguments) {
+    native_array array = {.has_buffer = false, .managed = NULL};
     PyObject *x, *to;
     if (!PyArg_ParseTuple(arguments, "OO", &x, &to)) return NULL;
-    if (!is_ndarray(module, Py_TYPE(x)) || !read_numpy(module, x, &array))
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    if (!copy_view(&array.view, to)) return NULL;
-    return PyBool_FromLong((((const numpy_array *)x)->flags & NUMPY_WRITABLE) == 0);
+    const bool is_read = read_for_view(PyModule_GetState(self), x, &array);
+    PyObject *found = is_read ? view_of(&array, to) : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    native_release_array(&array);
+    return found;
 }

@@ -35,7 +35,7 @@ typedef struct native_exchange {
     int (*allocate)(native_tensor *like, native_managed **made, void *to, native_set_error *set);
     int (*managed_of)(void *object, native_managed **found);
     int (*object_of)(native_managed *tensor, void **object); /* takes the tensor */
-    int (*tensor_of)(void *object, native_tensor *found);    /* NULL: there is none */
+    int (*tensor_of)(void *object, native_tensor *found);
     int (*stream_of)(int32_t device_type, int32_t device_id, void **stream);
 } native_exchange;
 

@@ -75,11 +75,13 @@ static int execute(PyObject *self) {
     return made ? 0 : -1;
 }
 
+PyDoc_STRVAR(read_text, "read(x, array)\n\nFills a bf_array with an array of NumPy or a tensor. "
+                        "Returns whether it is read-only\nand what owns its memory (None: x "
+                        "does); or None: it is not for this module.");
+
 static PyMethodDef methods[] = {
     {"attach", attach, METH_VARARGS, attach_text},
-    {"read_numpy", native_read_numpy, METH_VARARGS,
-     "read_numpy(x, array)\n\nFills a bf_array with an array of NumPy, and returns whether it is "
-     "read-only.\nNone: it is none, or not of a usual layout."},
+    {"read", native_read, METH_VARARGS, read_text},
     {NULL, NULL, 0, NULL},
 };
 

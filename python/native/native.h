@@ -126,7 +126,9 @@ typedef enum native_kind { NATIVE_PLAIN_BUFFER, NATIVE_NUMPY, NATIVE_TENSOR } na
 typedef struct native_array {
     bf_array view;
     native_kind kind;
+    bool readonly;                       /* not of a plain buffer */
     const struct native_exchange *table; /* a tensor's */
+    struct native_managed *managed;      /* what owns a tensor's memory; NULL: no tensor */
     Py_buffer buffer;                    /* a plain buffer's */
     bool has_buffer;
 } native_array;
@@ -136,9 +138,10 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
                        native_array *array);
 void native_release_array(native_array *array);
 
-/* read_numpy(x, array) in Python: fills a bf_array, as a buffer, with an array of NumPy; returns
- * whether it may not be written; None: it is not one of NumPy itself, or for Python to read. */
-PyObject *native_read_numpy(PyObject *self, PyObject *arguments);
+/* read(x, array) in Python: fills a bf_array, given as a buffer, with an array of NumPy or a
+ * tensor. Returns whether it may not be written, and what owns its memory (None: x does). None: x
+ * is for Python to read. */
+PyObject *native_read(PyObject *self, PyObject *arguments);
 
 /* Makes an array of the kind of `like`, of the dtype, ndim and shape of `view`, whose data and
  * strides are set to it. NULL: an exception, or there is none of this kind. */

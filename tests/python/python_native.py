@@ -118,6 +118,21 @@ class Doors(unittest.TestCase):
                     if np.ndim(one):
                         self.assertEqual(one.dtype, other.dtype)
 
+    def test_views_of_tensors(self):
+        x = np.array([3.0, np.nan, 5])
+        self.assertEqual(bitfold.sum(Tensor(x), nan="skip"), 8)
+        view = bitfold._arrays.View(Tensor(x))
+        self.assertEqual(len(Tensor.made), 1)  # it owns the memory
+        del view
+        self.assertEqual(Tensor.made, {})
+        bitfold.sort_rows(Tensor(x))
+        self.assertEqual(x[:2].tolist(), [3, 5])
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sort_rows(Tensor(x, flags=1))
+        x.flags.writeable = False
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.sort_rows(x)
+
     def test_tensors_that_are_not_for_it(self):
         x = np.arange(4.0)
         for options in (
@@ -132,6 +147,7 @@ class Doors(unittest.TestCase):
                 self.doors["sum"](kind(x))
         with self.assertRaisesRegex(MemoryError, "there is none"):
             self.doors["sort"](Tensor(x, allocates=False))
+        self.assertEqual(Tensor.made, {})
 
     def test_large_integers(self):
         for value in (-(2**63), 2**63 - 1):

@@ -18,11 +18,14 @@ class _View(Structure):
     ]  # fmt: skip
 
 
+_Deleter = PYFUNCTYPE(None, c_void_p)
+
+
 class _Managed(Structure):
     """DLManagedTensorVersioned"""
 
     _fields_ = [
-        ("major", c_uint32), ("minor", c_uint32), ("manager", c_void_p), ("deleter", c_void_p), ("flags", c_uint64),
+        ("major", c_uint32), ("minor", c_uint32), ("manager", c_void_p), ("deleter", _Deleter), ("flags", c_uint64),
         ("view", _View),
     ]  # fmt: skip
 
@@ -36,9 +39,9 @@ class _Table(Structure):
     _fields_ = [
         ("major", c_uint32), ("minor", c_uint32), ("earlier", c_void_p),
         ("allocate", PYFUNCTYPE(c_int, POINTER(_View), POINTER(c_void_p), c_void_p, _SetError)),
-        ("managed_of", c_void_p),
+        ("managed_of", PYFUNCTYPE(c_int, py_object, POINTER(c_void_p))),
         ("object_of", PYFUNCTYPE(c_int, c_void_p, POINTER(c_void_p))),
-        ("tensor_of", PYFUNCTYPE(c_int, py_object, POINTER(_View))),
+        ("tensor_of", c_void_p),
         ("stream_of", c_void_p),
     ]  # fmt: skip
 
@@ -46,7 +49,7 @@ class _Table(Structure):
 class Tensor:
     """An array of NumPy as a tensor. options: what of it is otherwise than it should be."""
 
-    made: dict = {}  # tensors on their way to objects, by address
+    made: dict = {}  # what owns memory, by address
     allocates = True
 
     def __init__(self, array, is_neg=False, requires_grad=False, **options):
@@ -86,6 +89,27 @@ def _fill(view, array, options):
     return kept
 
 
+@_Deleter
+def _delete(managed):
+    del Tensor.made[managed]
+
+
+def _manage(array, options):
+    """Returns the address of a tensor that owns the memory of an array until it is deleted."""
+    managed = _Managed(1, 0, None, _delete, options.get("flags", 0))
+    kept = _fill(managed.view, array, options)
+    Tensor.made[ctypes.addressof(managed)] = array, managed, kept
+    return ctypes.addressof(managed)
+
+
+@_Table._fields_[4][1]
+def _managed_of(x, made):
+    if x._options.get("fails"):
+        return -1
+    made[0] = _manage(x.array, x._options)
+    return 0
+
+
 @_Table._fields_[3][1]
 def _allocate(like, made, to, set_error):
     if not Tensor.allocates:
@@ -93,10 +117,7 @@ def _allocate(like, made, to, set_error):
         return -1
     view = like[0]
     kind = next(kind for kind, code in CODES.items() if code == view.code)
-    array, managed = np.zeros(view.shape[: view.ndim], f"{kind}{view.bits // 8}"), _Managed(1, 0)
-    kept = _fill(managed.view, array, {})
-    Tensor.made[ctypes.addressof(managed)] = array, managed, kept
-    made[0] = ctypes.addressof(managed)
+    made[0] = _manage(np.zeros(view.shape[: view.ndim], f"{kind}{view.bits // 8}"), {})
     return 0
 
 
@@ -108,15 +129,7 @@ def _object_of(managed, made):
     return 0
 
 
-@_Table._fields_[6][1]
-def _tensor_of(x, view):
-    if x._options.get("fails"):
-        return -1
-    x._kept = _fill(view[0], x.array, x._options)
-    return 0
-
-
-_FUNCTIONS = None, _allocate, None, _object_of, _tensor_of, None
+_FUNCTIONS = None, _allocate, _managed_of, _object_of, None, None
 _tables = []  # they stay as long as the process
 _new = ctypes.pythonapi.PyCapsule_New
 _new.argtypes, _new.restype = [c_void_p, c_char_p, c_void_p], py_object
