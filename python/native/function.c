@@ -90,6 +90,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *named
 static void destroy(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     native_function *function = (native_function *)self;
+    if (function->weak != NULL) PyObject_ClearWeakRefs(self);
     Py_XDECREF(function->owner);
     Py_XDECREF(function->python);
     PyObject_Free(self);
@@ -103,6 +104,7 @@ static PyMethodDef methods[] = {
 
 static PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(native_function, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(native_function, weak), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -171,6 +171,7 @@ struct native_row;
 typedef struct native_function {
     PyObject ob_base;
     PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
+    PyObject *weak; /* references to it */
     native_module *module;
     PyObject *owner;  /* the module's object */
     PyObject *python; /* the function in Python */

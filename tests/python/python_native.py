@@ -264,9 +264,12 @@ class Doors(unittest.TestCase):
                           inspect.signature(function).parameters)  # fmt: skip
             self.assertIs(pickle.loads(pickle.dumps(function)), function)
             self.assertIs(copy.deepcopy(function), function)
+            self.assertIs(weakref.ref(function)(), function)
 
     def test_what_is_no_function(self):
         native = bitfold._library.native
+        gone = weakref.ref(native.Function(native, refuse, "sort", 0))
+        self.assertIsNone(gone())
         for wrong in ((), (native, refuse, "none", 0), (refuse, refuse, "sort", 0), (native, refuse, "sort", "0")):
             with self.assertRaises((TypeError, ValueError)):
                 native.Function(*wrong)
