@@ -526,16 +526,11 @@ class Target:
         if scale or name == "i128":
             self._made = new_result(name, shape, scale=scale or 0)
             self._objects = is_numpys(x)
-            data = self._made._address
+            self.array = self._made._array()
         else:
             self._made = new_like(x, name, shape)
             self._view = View(self._made, dtype_in(name))
-            data = self._view.array.data
-        array = self.array = Array(data, DTYPES[name], len(shape))
-        step = 1
-        for d in reversed(range(len(shape))):
-            array.shape[d], array.strides[d] = shape[d], step
-            step *= shape[d]
+            self.array = self._view.array
 
     @property
     def made(self):
