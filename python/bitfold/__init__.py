@@ -672,6 +672,8 @@ class State(Mergeable):
 class _Rules:
     """What bitfold._native asks Python."""
 
+    nan_policies = NAN_POLICIES
+
     @staticmethod
     def default_lock():
         return _default_context()._lock

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- plain buffers ----------------------------------------------------------------------------
- */
+/* ---- plain buffers --------------------------------------------------------------------------- */
 
 static bool has_order_of_this_machine(const char *format) {
     return format[0] == '@' || format[0] == '=' || format[0] == '<';
@@ -60,8 +59,7 @@ static bool read_buffer(PyObject *x, native_array *array) {
            set_layout(&array->view, buffer->ndim, buffer->shape, buffer->strides, buffer->itemsize);
 }
 
-/* ---- NumPy ------------------------------------------------------------------------------------
- */
+/* ---- NumPy ----------------------------------------------------------------------------------- */
 
 /* The beginnings of an array and of its dtype, which NumPy's headers let programs read and which
  * all of its versions have. */
@@ -182,8 +180,7 @@ static PyObject *new_numpy(const native_module *module, bf_array *view) {
     return made;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------
- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static const char exchange_name[] = "__dlpack_c_exchange_api__";
 
@@ -293,8 +290,7 @@ static PyObject *new_tensor(const native_module *module, const native_exchange *
     return table->object_of(managed, &made) == 0 ? made : NULL;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static bool is_plain(const native_module *module, const PyTypeObject *type) {
     for (int i = 0; i < NATIVE_PLAIN; i++)
@@ -338,8 +334,7 @@ PyObject *native_new_array(const native_module *module, const native_array *like
     }
 }
 
-/* ---- views of Python --------------------------------------------------------------------------
- */
+/* ---- views of Python ------------------------------------------------------------------------- */
 
 static bool copy_view(const bf_array *view, PyObject *to) {
     Py_buffer buffer;

@@ -5,12 +5,26 @@
  * Python takes the call. */
 #include "python/native/native.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* What a parameter is for. */
-typedef enum role { FIRST, SECOND, COUNT, Q, AXIS, KEEPDIMS, BINS, RANGE, ROLES } role;
+typedef enum role {
+    FIRST,
+    SECOND,
+    COUNT,
+    Q,
+    AXIS, /* this one and those behind it may be left out */
+    KEEPDIMS,
+    BINS,
+    RANGE,
+    NAN_POLICY, /* this one and those behind it are named */
+    DDOF,
+    DESCENDING,
+    ROLES
+} role;
 
-enum { PARAMETERS = 4, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
+enum { PARAMETERS = 5, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
 
 /* A call on its way. */
 typedef struct call {
@@ -25,6 +39,9 @@ typedef struct call {
     bool keepdims;
     double q[QUANTILES];
     int n_q;
+    bool has_options;
+    bf_reduce_options reduce; /* if it has */
+    bf_order_options order;
     bool is_number;           /* a result of no dimensions is a number, also of tensors */
     int results;              /* how many arrays are made */
     bf_array target[RESULTS]; /* where the library writes them */
@@ -47,10 +64,7 @@ typedef struct native_row {
     PyObject *(*finish)(call *c);
 } row;
 
-/* ---- arguments --------------------------------------------------------------------------------
- */
-
-static bool is_optional(role r) { return r >= AXIS; }
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static const parameter *parameter_of(const parameter *all, PyObject *name) {
     for (const parameter *p = all; p < all + PARAMETERS && p->name; p++)
@@ -61,7 +75,7 @@ static const parameter *parameter_of(const parameter *all, PyObject *name) {
 static bool is_complete(const call *c) {
     const parameter *p = c->function->row->parameters;
     for (int i = 0; i < PARAMETERS && p[i].name != NULL; i++)
-        if (c->given[p[i].role] == NULL && !is_optional(p[i].role)) return false;
+        if (c->given[p[i].role] == NULL && p[i].role < AXIS) return false;
     return true;
 }
 
@@ -69,7 +83,7 @@ static bool tell_apart(call *c, PyObject *const *given, Py_ssize_t count, PyObje
     const parameter *all = c->function->row->parameters;
     if (count > PARAMETERS) return false;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (all[i].name == NULL) return false;
+        if (all[i].name == NULL || all[i].role >= NAN_POLICY) return false;
         c->given[all[i].role] = given[i];
     }
     const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
@@ -147,8 +161,37 @@ static bool read_q(call *c) {
     return true;
 }
 
-/* ---- plans of results -------------------------------------------------------------------------
- */
+/* Sets *policy to the number that Python has for a policy's name. */
+static bool read_policy(const native_module *module, PyObject *name, bf_nan_policy *policy) {
+    PyObject *number = PyDict_GetItemWithError(module->nan_policies, name);
+    PyErr_Clear(); /* Python says what is wrong */
+    if (number != NULL) *policy = (bf_nan_policy)PyLong_AsLong(number);
+    return number != NULL;
+}
+
+static bool read_options(call *c) {
+    PyObject *nan = c->given[NAN_POLICY], *ddof = c->given[DDOF], *reverse = c->given[DESCENDING];
+    int64_t freedom = 0;
+    c->has_options = nan != NULL || ddof != NULL || reverse != NULL;
+    if (!c->has_options) return true;
+    c->reduce = BF_REDUCE_OPTIONS();
+    c->order = BF_ORDER_OPTIONS(.descending = reverse == Py_True);
+    if (nan != NULL && !read_policy(c->module, nan, &c->reduce.nan)) return false;
+    if (ddof != NULL && !read_whole(ddof, INT_MIN, INT_MAX, &freedom)) return false;
+    c->reduce.ddof = (int)freedom;
+    c->order.nan = c->reduce.nan;
+    return reverse == NULL || PyBool_Check(reverse);
+}
+
+static const bf_reduce_options *reduce_options(const call *c) {
+    return c->has_options ? &c->reduce : NULL;
+}
+
+static const bf_order_options *order_options(const call *c) {
+    return c->has_options ? &c->order : NULL;
+}
+
+/* ---- plans of results ------------------------------------------------------------------------ */
 
 static bf_array *add_result(call *c, bf_dtype dtype) {
     bf_array *target = &c->target[c->results++];
@@ -189,7 +232,7 @@ static int64_t elements_of(const bf_array *x) {
 
 static bf_dtype reduced_dtype(const call *c) {
     return c->module->library.bf_reduce_dtype((bf_reduction)c->function->choice,
-                                              c->arrays[0].view.dtype, NULL);
+                                              c->arrays[0].view.dtype, reduce_options(c));
 }
 
 /* No array is made of a whole one: the result is a number. */
@@ -283,48 +326,47 @@ static bool make_results(call *c) {
     return true;
 }
 
-/* ---- calls of the library ---------------------------------------------------------------------
- */
+/* ---- calls of the library -------------------------------------------------------------------- */
 
 static bf_status run_reduction(call *c) {
     const native_library *l = &c->module->library;
     const bf_reduction op = (bf_reduction)c->function->choice;
     const bf_array *x = &c->arrays[0].view;
-    return c->results == 0 ? l->bf_reduce(c->lock->context, op, x, NULL, &c->value)
-                           : l->bf_reduce_axes(c->lock->context, op, x, c->axes, c->n_axes, NULL,
-                                               &c->target[0], NULL);
+    return c->results == 0 ? l->bf_reduce(c->lock->context, op, x, reduce_options(c), &c->value)
+                           : l->bf_reduce_axes(c->lock->context, op, x, c->axes, c->n_axes,
+                                               reduce_options(c), &c->target[0], NULL);
 }
 
 static bf_status run_dot(call *c) {
     const native_library *l = &c->module->library;
     const bf_array *a = &c->arrays[0].view, *b = &c->arrays[1].view;
-    return c->results == 0 ? l->bf_dot(c->lock->context, a, b, NULL, &c->value)
-                           : l->bf_dot_axes(c->lock->context, a, b, c->axes, c->n_axes, NULL,
-                                            &c->target[0], NULL);
+    return c->results == 0 ? l->bf_dot(c->lock->context, a, b, reduce_options(c), &c->value)
+                           : l->bf_dot_axes(c->lock->context, a, b, c->axes, c->n_axes,
+                                            reduce_options(c), &c->target[0], NULL);
 }
 
 static bf_status run_segments(call *c) {
     return c->module->library.bf_reduce_segments(
         c->lock->context, (bf_reduction)c->function->choice, &c->arrays[0].view, &c->arrays[1].view,
-        NULL, &c->target[0], NULL);
+        reduce_options(c), &c->target[0], NULL);
 }
 
 static bf_status run_index(call *c) {
     return c->module->library.bf_reduce_index(c->lock->context, (bf_reduction)c->function->choice,
-                                              &c->arrays[0].view, &c->arrays[1].view, NULL,
-                                              &c->target[0], NULL);
+                                              &c->arrays[0].view, &c->arrays[1].view,
+                                              reduce_options(c), &c->target[0], NULL);
 }
 
 static bf_status run_sort(call *c) {
     const bool positions = c->function->choice == POSITIONS;
-    return c->module->library.bf_sort(c->lock->context, &c->arrays[0].view, c->axes[0], NULL,
-                                      positions ? NULL : &c->target[0],
+    return c->module->library.bf_sort(c->lock->context, &c->arrays[0].view, c->axes[0],
+                                      order_options(c), positions ? NULL : &c->target[0],
                                       positions ? &c->target[0] : NULL);
 }
 
 static bf_status run_unique(call *c) {
-    return c->module->library.bf_unique(c->lock->context, &c->arrays[0].view, NULL, &c->target[0],
-                                        &c->target[1], &c->n);
+    return c->module->library.bf_unique(c->lock->context, &c->arrays[0].view, order_options(c),
+                                        &c->target[0], &c->target[1], &c->n);
 }
 
 static bf_status run_median(call *c) {
@@ -368,8 +410,7 @@ static bool run(call *c) {
     return false;
 }
 
-/* ---- what is given back -----------------------------------------------------------------------
- */
+/* ---- what is given back ---------------------------------------------------------------------- */
 
 static PyObject *take(call *c, int i) {
     PyObject *made = c->made[i];
@@ -418,28 +459,35 @@ static PyObject *finish_histogram(call *c) {
     return made ? PyTuple_Pack(2, c->made[0], c->made[1]) : NULL;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const row rows[] = {
     {"reduction",
-     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
+     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"nan", NAN_POLICY}, {"ddof", DDOF}},
      plan_reduction,
      run_reduction,
      finish_array},
     {"dot",
-     {{"a", FIRST}, {"b", SECOND}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
+     {{"a", FIRST}, {"b", SECOND}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"nan", NAN_POLICY}},
      plan_reduction,
      run_dot,
      finish_array},
-    {"segments", {{"x", FIRST}, {"offsets", SECOND}}, plan_parts, run_segments, finish_array},
+    {"segments",
+     {{"x", FIRST}, {"offsets", SECOND}, {"nan", NAN_POLICY}},
+     plan_parts,
+     run_segments,
+     finish_array},
     {"index",
-     {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}},
+     {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}, {"nan", NAN_POLICY}},
      plan_parts,
      run_index,
      finish_array},
-    {"sort", {{"x", FIRST}, {"axis", AXIS}}, plan_sort, run_sort, finish_array},
-    {"unique", {{"x", FIRST}}, plan_unique, run_unique, finish_unique},
+    {"sort",
+     {{"x", FIRST}, {"axis", AXIS}, {"nan", NAN_POLICY}, {"descending", DESCENDING}},
+     plan_sort,
+     run_sort,
+     finish_array},
+    {"unique", {{"x", FIRST}, {"nan", NAN_POLICY}}, plan_unique, run_unique, finish_unique},
     {"median",
      {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}},
      plan_quantiles,
@@ -463,8 +511,7 @@ const row *native_row_of(const char *name) {
     return NULL;
 }
 
-/* ---- a call -----------------------------------------------------------------------------------
- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static bool read_arrays(call *c) {
     const role roles[] = {FIRST, SECOND};
@@ -509,8 +556,8 @@ PyObject *native_try(const native_function *function, PyObject *const *given, Py
     call c;
     begin(&c, function);
     PyObject *result = NULL;
-    if (tell_apart(&c, given, count, names) && hold_context(&c) && read_arrays(&c) &&
-        function->row->plan(&c) && make_results(&c) && run(&c))
+    if (tell_apart(&c, given, count, names) && read_options(&c) && hold_context(&c) &&
+        read_arrays(&c) && function->row->plan(&c) && make_results(&c) && run(&c))
         result = function->row->finish(&c);
     end(&c);
     return result;

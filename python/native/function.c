@@ -40,8 +40,7 @@ static PyObject *call(PyObject *self, PyObject *given, PyObject *options) {
     return PyObject_Call(((native_function *)self)->python, given, options);
 }
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Pickled and copied is the name. */
 static PyObject *reduce(PyObject *self, PyObject *unused) {
@@ -61,8 +60,7 @@ static int set_attribute(PyObject *self, PyObject *name, PyObject *value) {
 
 static PyObject *show(PyObject *self) { return PyObject_Repr(((native_function *)self)->python); }
 
-/* ---- the type ---------------------------------------------------------------------------------
- */
+/* ---- the type -------------------------------------------------------------------------------- */
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *named) {
     PyObject *owner, *python;

@@ -23,8 +23,7 @@ void native_release(native_lock *lock) {
     if (atomic_fetch_sub(&lock->threads, 1) > 1) PyThread_release_lock(lock->turn);
 }
 
-/* ---- in Python --------------------------------------------------------------------------------
- */
+/* ---- in Python ------------------------------------------------------------------------------- */
 
 static PyObject *enter(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -99,8 +98,7 @@ PyType_Spec native_lock_spec = {
     "bitfold._native.Lock", sizeof(native_lock), 0, Py_TPFLAGS_DEFAULT, slots,
 };
 
-/* ---- the context of a thread -------------------------------------------------------------------
- */
+/* ---- the context of a thread ----------------------------------------------------------------- */
 
 /* Has Python make the thread's context, and keeps its lock with the thread. */
 static native_lock *new_default_lock(const native_module *module, PyObject *kept) {

@@ -14,8 +14,7 @@ PyObject *native_rule(const native_module *module, const char *name, PyObject *a
     return result;
 }
 
-/* ---- the library ------------------------------------------------------------------------------
- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 static bool find_calls(native_library *library, void *opened) {
 #define NATIVE_X(name)                                                                             \
@@ -31,7 +30,8 @@ static bool find_calls(native_library *library, void *opened) {
 
 PyDoc_STRVAR(attach_text,
              "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
-             "all their values.\nrules: an object with functions default_lock(), fail(status), "
+             "all their values.\nrules: an object with a dict nan_policies and functions "
+             "default_lock(), fail(status), "
              "parts_of_numpy() and\nfirst_of(values, counts, n).");
 
 static PyObject *attach(PyObject *self, PyObject *arguments) {
@@ -45,11 +45,11 @@ static PyObject *attach(PyObject *self, PyObject *arguments) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(plain) && i < NATIVE_PLAIN; i++)
         module->plain[i] = (PyTypeObject *)Py_NewRef(PyTuple_GetItem(plain, i));
     module->rules = Py_NewRef(rules);
-    return Py_NewRef(Py_None);
+    module->nan_policies = PyObject_GetAttrString(rules, "nan_policies");
+    return module->nan_policies != NULL ? Py_NewRef(Py_None) : NULL;
 }
 
-/* ---- the module -------------------------------------------------------------------------------
- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static PyTypeObject *add_type(PyObject *self, PyType_Spec *spec, const char *name) {
     PyObject *type = PyType_FromSpec(spec);

@@ -28,8 +28,7 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
 #define Py_NewRef(object) Py_XNewRef((PyObject *)(object))
 #endif
 
-/* ---- the library ------------------------------------------------------------------------------
- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 #define NATIVE_CALLS(X)                                                                            \
     X(bf_array_from_dlpack)                                                                        \
@@ -63,8 +62,7 @@ typedef struct native_library {
 #undef NATIVE_X
 } native_library;
 
-/* ---- the module -------------------------------------------------------------------------------
- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 enum { NATIVE_TABLES = 4, NATIVE_PLAIN = 4, NATIVE_DTYPES = 16 };
 
@@ -91,6 +89,7 @@ typedef struct native_module {
     native_tensors tensors[NATIVE_TABLES];
     atomic_flag is_learning;                 /* a thread adds to what is known of types */
     PyObject *rules;                         /* what the module asks Python: see rule() */
+    PyObject *nan_policies;                  /* a dict, of numbers by names */
     PyObject *context_key;                   /* a key in the dict of a thread */
     PyObject *is_neg, *requires_grad, *item; /* names */
 } native_module;
@@ -98,8 +97,7 @@ typedef struct native_module {
 /* Calls rules.name(arguments), a function in Python. */
 PyObject *native_rule(const native_module *module, const char *name, PyObject *arguments);
 
-/* ---- contexts ---------------------------------------------------------------------------------
- */
+/* ---- contexts -------------------------------------------------------------------------------- */
 
 /* A context's address and its lock, which costs little while no other thread holds it. */
 typedef struct native_lock {
@@ -117,8 +115,7 @@ native_lock *native_default_lock(const native_module *module);
 void native_acquire(native_lock *lock);
 void native_release(native_lock *lock);
 
-/* ---- arrays -----------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 typedef enum native_kind { NATIVE_PLAIN_BUFFER, NATIVE_NUMPY, NATIVE_TENSOR } native_kind;
 
@@ -147,8 +144,7 @@ PyObject *native_read(PyObject *self, PyObject *arguments);
  * strides are set to it. NULL: an exception, or there is none of this kind. */
 PyObject *native_new_array(const native_module *module, const native_array *like, bf_array *view);
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* What DLPack calls a kind of dtype. */
 typedef enum native_code {
@@ -162,8 +158,7 @@ typedef enum native_code {
 native_code native_code_of(const native_library *library, bf_dtype dtype);
 PyObject *native_python_value(const native_library *library, const bf_value *value);
 
-/* ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 struct native_row;
 

@@ -203,7 +203,42 @@ class Doors(unittest.TestCase):
             self.check("sum", **options)
             self.check("sum", x, **options)
 
-    def test_options_go_to_python(self):
+    def test_options(self):
+        x = np.array([[1, np.nan, -3, 0.5], [5, 3, np.nan, np.nan]])
+        offsets, index = np.array([0, 1, 2]), np.array([1, 0])
+        for code in ("f4", "f8", "i4"):
+            x = np.nan_to_num(x).astype(code) if code == "i4" else x.astype(code)
+            for nan in ("skip", "error", "propagate"):
+                for name in OPS:
+                    yielded = ((x,), {}), ((x, 1), {}), ((x,), {"axis": 0, "keepdims": True}), ((x,), {"ddof": 1})
+                    for arguments, options in yielded:
+                        self.check_taken(name, *arguments, nan=nan, **options)
+                self.check_taken("dot", x, x, nan=nan)
+                self.check_taken("dot", x, x, 1, nan=nan)
+                for descending in (True, False):
+                    self.check_taken("sort", x, nan=nan, descending=descending)
+                    self.check_taken("argsort", x, 0, descending=descending, nan=nan)
+                self.check_taken("unique", x, nan=nan)
+                self.check_taken("segment_max", x, offsets, nan=nan)
+                self.check_taken("index_mean", 2, index, x, nan=nan)
+        for ddof in (0, 1, 2, -1, 2**40, 1.0, "1", None, True):
+            self.check("var", x, ddof=ddof)
+            self.check("std", x, 0, ddof=ddof)
+        for nan in ("other", None, 1, ["skip"]):
+            self.check("sum", x, nan=nan)
+            self.check("sort", x, nan=nan)
+        for descending in (1, 0, None, "yes", np.True_):
+            self.check("sort", x, descending=descending)
+        with self.assertRaises(TypeError):
+            bitfold.sort(x, 0, "skip")  # it is named
+        self.check("unique", x, ddof=1)
+
+    def check_taken(self, name, *arguments, **options):
+        """Checks a call, and that it is not left to Python."""
+        self.check(name, *arguments, **options)
+        outcome(self.doors[name], *arguments, **options)
+
+    def test_other_options_go_to_python(self):
         x = np.array([1, np.nan, 3])
         self.assertEqual(bitfold.sum(x, nan="skip"), 4)
         self.assertEqual(bitfold.sort(x, descending=True).tolist()[1:], [3, 1])
