@@ -281,13 +281,15 @@ lib.declare(_SIGNATURES)
 def _find_native():
     """Returns what of the module is written in C, in the package or beside the library that the user
     names; None: it was not built."""
-    package = sys.modules[__package__]
-    if "BITFOLD_LIBRARY" in os.environ:
-        package.__path__.append(os.path.dirname(os.path.abspath(library_path())))
+    path, folder = sys.modules[__package__].__path__, os.path.dirname(os.environ.get("BITFOLD_LIBRARY", ""))
+    own = list(path)
+    path.extend([folder] if folder else [])
     try:
         from . import _native
     except ImportError:
         return None
+    finally:
+        path[:] = own
     return _native
 
 

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import weakref
@@ -235,6 +236,15 @@ class Import(unittest.TestCase):
             "datetime", "contextlib", "importlib.util",
         }  # fmt: skip
         self.assertFalse(slow & set(self.run_python(code).stdout.split()))
+
+    def test_nothing_is_loaded_from_the_current_folder(self):
+        folder, name = os.path.split(os.path.abspath(bitfold._library.library_path()))
+        with tempfile.TemporaryDirectory(prefix="bitfold-") as current:
+            with open(os.path.join(current, "_native.py"), "w") as f:
+                f.write("print('loaded')")
+            code = f"import os; os.chdir({current!r}); import bitfold; print(bitfold.sum(b'ab'))"
+            found = self.run_python(code, BITFOLD_LIBRARY=name, LD_LIBRARY_PATH=folder)
+        self.assertEqual((found.stdout, found.stderr), ("195\n", ""))
 
     def test_a_missing_library_is_an_import_error(self):
         found = self.run_python("import bitfold", BITFOLD_LIBRARY="/nonexistent.so")
