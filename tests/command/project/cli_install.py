@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, CommandTest
+from command import BITFOLD, SHORT, CommandTest
 from documents import ROOT
 from ranks import ENVIRONMENT
 
@@ -318,10 +318,11 @@ class Packages(Installed):
     def pack(self, generator, pattern):
         """The package whose name matches. Packing takes seconds, so all are made once."""
         self.need("cpack")
+        plain = ["-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none"] if SHORT else []
         if generator not in self.packed:
             scratch = tempfile.TemporaryDirectory(prefix="bitfold-")
             self.addClassCleanup(scratch.cleanup)
-            call("cpack", "-G", generator, "-B", scratch.name, "--config",
+            call("cpack", "-G", generator, *plain, "-B", scratch.name, "--config",
                  BUILD + "/CPackConfig.cmake", cwd=scratch.name)
             self.packed[generator] = scratch.name
         package, = glob.glob(os.path.join(self.packed[generator], pattern))
