@@ -181,7 +181,7 @@ static void keys_near_to_each_other_are_counted(void **state) {
     static const uint64_t spans[] = {5, 3 * BF_DIRECT_RANKS / 4, 3 * BF_DIRECT_RANKS / 4 + 1};
     for (int s = 0; s < 3; s++)
         for (int far = 0; far < 2; far++)
-            for (int threads = 1; threads <= 2; threads++) {
+            for (int threads = 1 + SEVERAL_THREADS; threads <= 2; threads++) {
                 check_near(threads, BF_I32, INT32_MIN, spans[s], far);
                 check_near(threads, BF_I32, INT32_MAX - (int64_t)spans[s], spans[s], far);
                 check_near(threads, BF_I64, -3, spans[s], far);

@@ -34,7 +34,7 @@ static void assert_same(const bf_julia_params *p, const char *isa) {
 /* Calls check with every context that this machine has. */
 static void on_every_isa(void (*check)(bf_context *context, const char *isa)) {
     for (int i = 0; bf_isa_name(i) != NULL; i++) {
-        for (int threads = 1; threads <= 3; threads += 2) {
+        for (int threads = SEVERAL_THREADS ? 3 : 1; threads <= 3; threads += 2) {
             bf_context *context = context_of(bf_isa_name(i), threads);
             if (context == NULL) continue;
             check(context, bf_isa_name(i));

@@ -35,4 +35,11 @@ enum { CASE_STEP = 8 };
 enum { CASE_STEP = 1 };
 #endif
 
+/* A context of one thread tells ThreadSanitizer nothing: it has those of several. */
+#ifdef THREAD_SANITIZER
+enum { SEVERAL_THREADS = 1 };
+#else
+enum { SEVERAL_THREADS = 0 };
+#endif
+
 #endif

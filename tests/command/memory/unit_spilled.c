@@ -143,7 +143,7 @@ static void records_come_in_order(void **state) {
     for (int m = 0; m < 3; m++)
         for (int k = 0; k < 4; k++)
             for (int order = -1; order <= 1; order++)
-                for (int threads = 1; threads <= 2; threads++)
+                for (int threads = 1 + SEVERAL_THREADS; threads <= 2; threads++)
                     check_records(memories[m], most[k], order, threads);
 }
 
