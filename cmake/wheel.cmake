@@ -5,10 +5,9 @@
 set(BITFOLD_LINKER "" CACHE STRING "A C compiler, and its options, that links the wheel's library")
 if(BITFOLD_LINKER)
     list(JOIN BITFOLD_LINKER " " linker)
-    string(REPLACE "<CMAKE_C_COMPILER>" "${linker}"
-           CMAKE_C_CREATE_SHARED_LIBRARY "${CMAKE_C_CREATE_SHARED_LIBRARY}")
-    string(REPLACE "<CMAKE_C_COMPILER>" "${linker}"
-           CMAKE_C_LINK_EXECUTABLE "${CMAKE_C_LINK_EXECUTABLE}")
+    foreach(rule CREATE_SHARED_LIBRARY CREATE_SHARED_MODULE LINK_EXECUTABLE)
+        string(REPLACE "<CMAKE_C_COMPILER>" "${linker}" CMAKE_C_${rule} "${CMAKE_C_${rule}}")
+    endforeach()
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-libgcc-file-name OUTPUT_VARIABLE libgcc
                     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     foreach(target bitfold bitfold_read bitfold_command)
