@@ -144,7 +144,7 @@ struct bf_cuda_axis_approximate_sum
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t count,
                                           uint64_t *bits) const {
         if (count > 0) return sums.prove(p, count, p.roundings, joint, bits);
-        *bits = p.op == BF_MEAN ? bf_format_nan(bf_format_of(p.to)) : 0;
+        *bits = bf_cuda_axis_none(p);
         return true;
     }
     static __device__ __forceinline__ void finish(const bf_cuda_axis_params &p, int64_t r,
