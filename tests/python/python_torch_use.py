@@ -178,10 +178,11 @@ class Operators(Torch):
                     except RuntimeError as error:  # PyTorch has none of this dtype
                         self.assertIn("not implemented", str(error))
                         continue
-                    precise = f(x.double(), y.double())
+                    # Some kernels of PyTorch's for GPUs are precise to a float only.
+                    precise = f(x.double().cpu(), y.double().cpu())
                     for a, b, c in zip(*map(flat, (under(f, x, y), expected, precise))):
                         top = max(1.0, float(c.abs().nan_to_num().max()))
-                        self.close(a, b.to(a.dtype) if dtype == F64 else c.to(b.dtype), tolerance * top)
+                        self.close(a.cpu(), c.to(b.dtype), tolerance * top)
                         self.assertEqual((a.shape, a.dtype, a.device), (b.shape, b.dtype, b.device))
 
     def test_of_nothing_and_of_one(self):
@@ -390,6 +391,7 @@ class Models(Torch):
             nn.LayerNorm(16), nn.BatchNorm1d(16), nn.GroupNorm(4, 16), nn.RMSNorm(16), nn.PReLU(),
             nn.Sequential(nn.Unflatten(1, (4, 4)), nn.Conv1d(4, 3, 2), nn.ConvTranspose1d(3, 2, 2)),
             nn.Sequential(nn.Unflatten(1, (4, 4)), nn.LSTM(4, 5, batch_first=True)),
+            nn.Sequential(nn.Unflatten(1, (4, 4)), nn.GRU(4, 5, batch_first=True)),
             nn.Sequential(nn.Unflatten(1, (4, 4)), nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True)),
         )):  # fmt: skip
             torch.manual_seed(1)

@@ -171,6 +171,22 @@ def _embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_f
     return torch.where(way.count() == 0, 0, made) if scale_grad_by_freq else made
 
 
+# ---- recurrent layers on a GPU --------------------------------------------------------------------
+
+# PyTorch's kernels compute each element, and add up the gradients of biases where they are asked to.
+
+
+def _lstm_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias):
+    backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
+    gates, grad_cx, _ = backward(grad_hy, grad_cy, cx, cy, workspace, False)
+    return gates, grad_cx, _along("sum", gates, [0]) if has_bias else None
+
+
+def _gru_backward(grad_hy, workspace, has_bias):
+    *made, _, _ = torch.ops.aten._thnn_fused_gru_cell_backward(grad_hy, workspace, False)
+    return *made, *(_along("sum", gates, [0]) if has_bias else None for gates in made[:2])
+
+
 # ---- tables ---------------------------------------------------------------------------------------
 
 
@@ -215,6 +231,8 @@ _TAKEN = dict(_overloads({
     "scatter_reduce.two scatter_reduce_.two scatter_reduce.two_out": _scatter_reduce,
     "index_put index_put_ index_put.out _index_put_impl_ _unsafe_index_put": _index_put,
     "embedding_dense_backward embedding_dense_backward.out": _embedding_backward,
+    "_thnn_fused_lstm_cell_backward_impl": _lstm_backward,
+    "_thnn_fused_gru_cell_backward": _gru_backward,
 }))  # fmt: skip
 
 # These, in all their forms, are computed by PyTorch's own definitions from the operators above.
@@ -239,8 +257,7 @@ _LEFT = set(_forms("""
     _adaptive_avg_pool3d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward
     max_pool2d_with_indices_backward max_pool3d_with_indices_backward
     _cdist_forward _cdist_backward _pdist_forward _pdist_backward _ctc_loss _ctc_loss_backward
-    mkldnn_rnn_layer mkldnn_rnn_layer_backward _thnn_fused_lstm_cell_backward_impl
-    _thnn_fused_gru_cell_backward _cudnn_rnn _cudnn_rnn_backward segment_reduce index_reduce
+    mkldnn_rnn_layer mkldnn_rnn_layer_backward _cudnn_rnn _cudnn_rnn_backward segment_reduce index_reduce
     _segment_reduce_backward multi_margin_loss_backward multilabel_margin_loss_backward
     _addmm_activation _scaled_mm _grouped_mm _transformer_encoder_layer_fwd _native_multi_head_attention
     _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention
@@ -287,9 +304,11 @@ def _take(func, args, *, out=None, **options):
 
 
 def _refuse(func, args, kwargs):
-    """Raises PyTorch's error, if the arguments do not go together."""
+    """Raises PyTorch's error, if the arguments do not go together. An operator without a function that says
+    so is called for its result, too."""
     args, kwargs = tree_map_only(torch.Tensor, lambda x: x.to("meta"), (args, kwargs))
-    func(*args, **kwargs)
+    with contextlib.suppress(NotImplementedError):
+        func(*args, **kwargs)
 
 
 _mha = torch.backends.mha
