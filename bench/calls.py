@@ -1,5 +1,6 @@
 """Times calls of the Python module on few elements, where a call itself takes the time: microseconds, beside
-NumPy and, where it is installed, beside the same calls on tensors of PyTorch.
+NumPy and, where it is installed, beside the same calls on tensors of PyTorch. With --cuda: calls on tensors
+on a GPU, beside PyTorch's own, each as a whole, and the time after which it returns.
 
     PYTHONPATH=python BITFOLD_LIBRARY=build/release/libbitfold.so python3 bench/calls.py
 
@@ -7,6 +8,7 @@ Both take turns, batch by batch, and the median is shown."""
 
 import importlib.util
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -39,16 +41,64 @@ def cases(make):
     yield "sort of 20, descending", lambda: bitfold.sort(y, descending=True), lambda: np.sort(some)[::-1]
 
 
-def microseconds(function):
+def cases_on_gpu(torch):
+    """Yields a name, a call of bitfold, and the same of PyTorch."""
+    few, grid = torch.rand(1000, device="cuda"), torch.rand(1000, 100, device="cuda")
+    many, long = torch.rand(1 << 26, device="cuda"), torch.rand(1 << 14, 1 << 14, device="cuda")
+    rows, slots = many.reshape(-1, 8), torch.randint(0, 1 << 16, (1 << 23,), device="cuda")
+    zeros = torch.zeros(1 << 16, 8, device="cuda")
+    yield "sum of 1000 as a number", lambda: bitfold.sum(few), lambda: few.sum().item()
+    yield "var of 1000 as a number", lambda: bitfold.var(few), lambda: few.var().item()
+    yield "sum of 1000 along axis 0", lambda: bitfold.sum(few, axis=0, out_dtype="f32"), lambda: few.sum(0)
+    yield "sum of 1000 x 100 along axis 0", lambda: bitfold.sum(grid, axis=0, out_dtype="f32"), lambda: grid.sum(0)
+    yield "var of 1000 x 100 along axis 1", lambda: bitfold.var(grid, axis=1, out_dtype="f32"), lambda: grid.var(1)
+    yield "torch.ops.bitfold.sum of it", lambda: torch.ops.bitfold.sum(grid, [0]), lambda: grid.sum(0)
+    yield "sort of 1000", lambda: bitfold.sort(few), lambda: few.sort()
+    yield "histogram of 1000", lambda: bitfold.histogram(few, 10, (0.0, 1.0)), lambda: few.histc(10, 0, 1)
+    yield "sum of 2^28 as a number", lambda: bitfold.sum(long), lambda: long.sum().item()
+    yield "sum of 2^28 along axis 0", lambda: bitfold.sum(long, axis=0, out_dtype="f32"), lambda: long.sum(0)
+    yield "sum of 2^28 along axis 1", lambda: bitfold.sum(long, axis=1, out_dtype="f32"), lambda: long.sum(1)
+    yield "index_add of 2^23 rows of 8", lambda: bitfold.index_add(
+        1 << 16, slots, rows, out_dtype="f32"
+    ), lambda: zeros.index_add(0, slots, rows)
+    yield "histogram of 2^26", lambda: bitfold.histogram(many, 100, (0.0, 1.0)), lambda: many.histc(100, 0, 1)
+    yield "sort of 2^26", lambda: bitfold.sort(many), lambda: many.sort()
+
+
+def microseconds(function, batch=BATCH, end=lambda: None):
+    """Returns how long a call takes; end() waits for what it leaves under way."""
     begin = time.perf_counter()
-    for _ in range(BATCH):
+    for _ in range(batch):
         function()
-    return (time.perf_counter() - begin) / BATCH * 1e6
+    took = (time.perf_counter() - begin) / batch * 1e6
+    end()
+    return took
 
 
-def medians(*functions):
-    turns = [[microseconds(function) for function in functions] for _ in range(TURNS)]
-    return map(statistics.median, zip(*turns))
+def medians(*functions, turns=TURNS, **options):
+    """Returns the medians of functions that take turns."""
+    found = [[microseconds(function, **options) for function in functions] for _ in range(turns)]
+    return [statistics.median(each) for each in zip(*found)]
+
+
+def main_on_gpu():
+    import torch
+
+    import bitfold.torch as _  # its operators
+
+    def whole(call):
+        call()
+        torch.cuda.synchronize()
+
+    print("| call | bitfold | PyTorch | returns after | PyTorch |")
+    print("|---|---|---|---|---|")
+    for name, *calls in cases_on_gpu(torch):
+        for call in calls:
+            whole(call)
+        batch = 20 if "000" in name else 2
+        shown = medians(*(lambda call=call: whole(call) for call in calls), batch=batch, turns=21)
+        shown += medians(*calls, batch=batch, turns=21, end=torch.cuda.synchronize)
+        print(f"| {name} |", " | ".join(f"{each:.1f}" for each in shown), "|", flush=True)
 
 
 def main():
@@ -66,4 +116,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main_on_gpu() if "--cuda" in sys.argv[1:] else main()

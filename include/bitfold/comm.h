@@ -78,6 +78,10 @@ BF_API int bf_comm_nccl_version(void);
 BF_API int bf_comm_rank(const bf_comm *comm);
 BF_API int bf_comm_ranks(const bf_comm *comm);
 
+/* Returns 1 if all ranks are on GPUs that are linked, directly or by NCCL, so that sums can be
+ * enqueued (the _async calls); else 0, on all ranks. */
+BF_API int bf_comm_linked(const bf_comm *comm);
+
 /* Merges the states of all ranks: state i of every rank becomes the merge of the states i of all,
  * in the order of the ranks where order matters. Ordered states hold neighbouring ranges of indices
  * (bf_state_seek). The n states, which may belong to any contexts, travel in one message. On

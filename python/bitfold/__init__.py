@@ -114,7 +114,7 @@ from ._table import Table
 from ._times import are_times, reduce_times
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
-    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, byref, c_int, c_void_p, check,
+    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, _stream_context, byref, c_int, c_void_p, check,
     forget, lib, native, new_lock, whole,
 )  # fmt: skip
 
@@ -672,15 +672,19 @@ class State(Mergeable):
 class _Rules:
     """What bitfold._native asks Python."""
 
-    nan_policies = NAN_POLICIES
+    nan_policies, dtypes = NAN_POLICIES, DTYPES
 
     @staticmethod
     def default_lock():
         return _default_context()._lock
 
     @staticmethod
-    def fail(status):
-        _default_context()._check(status)
+    def stream_lock(gpu, stream):
+        return _stream_context(gpu, stream)._lock
+
+    @staticmethod
+    def fail(status, context):
+        check(status, c_void_p(context))
 
     parts_of_numpy = staticmethod(parts_of_numpy)
 

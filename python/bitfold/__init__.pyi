@@ -1193,6 +1193,8 @@ class Context:
 class Comm:
     rank: int
     ranks: int
+    linked: bool
+    def check(self) -> None: ...
     def __init__(
         self,
         exchange: Callable[[memoryview, list[int], memoryview, list[int]], object] | None = None,

@@ -10,11 +10,11 @@ import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_ssize_t, c_void_p, py_object
 
 from ._dtypes import BY_KIND, KIND_OF_CODE, LONG_NAMES, NAMES, SIZES, dtype_in, dtype_name, is_foreign, names_foreign
-from ._exchange import ARROW, CUDA, KEEP, LEGACY_STREAM, _call, arrow_of, read_arrow, read_dlpack
+from ._exchange import ARROW, CUDA, KEEP, _call, arrow_of, read_arrow, read_dlpack
 from ._lists import is_list, memory_of, wide_ints
 from ._times import TimesError, are_times
 from ._result import TYPESTR, Result, new_result
-from ._library import DTYPES, I192, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, native, whole
+from ._library import DTYPES, I192, LEGACY_STREAM, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, native, whole
 
 
 class _Buffer(ctypes.Structure):

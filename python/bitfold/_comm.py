@@ -4,8 +4,10 @@ import ctypes
 import weakref
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import View, dtype_in, new_like
-from ._library import Array, ArgumentError, DtypeError, check, lib, sized, whole
+from ._arrays import NAMES, View, dtype_in, new_like
+from ._library import (
+    LEGACY_STREAM, Array, ArgumentError, DtypeError, _default_context, check, lib, native, sized, whole,
+)  # fmt: skip
 
 _EXCHANGE = CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int64), c_void_p, POINTER(c_int64))
 _ADD = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64)
@@ -23,6 +25,7 @@ class _Carrier(ctypes.Structure):
 
 
 _ARRAYS = POINTER(Array), POINTER(Array)
+_FLOATS = "f64", "f32", "f16", "bf16"
 _SIGNATURES = {
     "create": (c_int, c_void_p, POINTER(_Carrier), POINTER(c_void_p)),
     "create_local": (c_int, POINTER(c_void_p), c_int, POINTER(c_void_p)),
@@ -35,8 +38,12 @@ _SIGNATURES = {
     "allreduce": (c_int, c_void_p, *_ARRAYS),
     "reduce_scatter": (c_int, c_void_p, *_ARRAYS),
     "reduce": (c_int, c_void_p, *_ARRAYS, c_int),
+    "linked": (c_int, c_void_p),
+    "allreduce_async": (c_int, c_void_p, *_ARRAYS),
+    "reduce_scatter_async": (c_int, c_void_p, *_ARRAYS),
 }  # fmt: skip
 lib.declare({f"bf_comm_{name}": types for name, types in _SIGNATURES.items()})
+lib.declare({"bf_context_set_stream": (c_int, c_void_p, c_void_p), "bf_context_synchronize": (c_int, c_void_p)})
 
 
 def _memory(pointer, size):
@@ -63,6 +70,11 @@ class Comm:
     Comm() is one rank alone. of_mpi4py() and of_torch() make one of their communicators, local() those
     of threads.
 
+    On GPUs that are `linked`, sums of tensors of floats by allreduce and reduce_scatter are enqueued on the
+    stream on which PyTorch works, and nothing waits for them: every rank gives tensors on its GPU, of one
+    shape and dtype. Ranks that do not agree, or that take no part, make the next call of this communicator
+    raise CommError, or check().
+
     >>> ranks = bitfold.Comm.local([bitfold.Context(device="cpu")])
     >>> ranks[0].allreduce(numpy.array([1.0, 2]))
     array([1., 2.])
@@ -77,12 +89,11 @@ class Comm:
         self._context._call(
             lib.bf_comm_create, self._context._handle, byref(carrier), byref(self._handle)
         )
+        self.linked = bool(lib.bf_comm_linked(self._handle))
 
     def _start(self, context):
-        from . import _default_context
-
         self._context = context or _default_context()
-        self._handle = c_void_p()
+        self._handle, self._stream = c_void_p(), None
         weakref.finalize(self, _destroy, self._handle, self._context)
 
     def _carry(self, carrier, exchange, gather, add):
@@ -130,6 +141,7 @@ class Comm:
             comm._start(context)
             comm._handle.value = made[rank]
             comm.rank, comm.ranks = rank, len(contexts)
+            comm.linked = bool(lib.bf_comm_linked(comm._handle))
             comms.append(comm)
         return comms
 
@@ -152,10 +164,21 @@ class Comm:
 
     @classmethod
     def of_torch(cls, group=None, context=None):
-        """Returns the communicator of a process group of torch.distributed (None: the default one),
-        which must take tensors in host memory: gloo does. The arrays may be on GPUs."""
+        """Returns the communicator of a process group of torch.distributed (None: the default one).
+        The arrays may be on GPUs. Of a group that takes no tensors in host memory, as NCCL's, a group of
+        gloo with the same ranks is made. context: None is the current GPU's where the group takes tensors
+        on GPUs, if there is one."""
         import torch
         import torch.distributed as dist
+
+        devices = dict(part.split(":") for part in dist.get_backend_config(group).split(","))
+        if "cpu" not in devices:
+            ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
+            group = dist.new_group(ranks, backend="gloo", use_local_synchronization=True)
+        if context is None and "cuda" in devices and torch.cuda.is_available():
+            from . import Context
+
+            context = Context(f"cuda:{torch.cuda.current_device()}")
 
         def tensor(memory, dtype=torch.uint8):
             return torch.frombuffer(memory, dtype=dtype) if len(memory) else torch.empty(0, dtype=dtype)
@@ -212,6 +235,9 @@ class Comm:
         terms: x is several arrays, one after another along its first dimension, all of which are
         added. out: the array to write, which may be x itself; None: a new one.
         """
+        enqueued = None if terms or dtype else self._enqueue(lib.bf_comm_allreduce_async, x, out)
+        if enqueued is not None:
+            return enqueued
         view, into, out = self._arrays(x, out, terms, dtype)
         self._context._call(
             lib.bf_comm_allreduce, self._handle, byref(view.array), byref(into.array)
@@ -233,10 +259,37 @@ class Comm:
 
     def reduce_scatter(self, x, out, *, dtype=None):
         """Writes rank r's part of the sums, the r-th of equal parts, to out. Returns it."""
+        if dtype is None and self._enqueue(lib.bf_comm_reduce_scatter_async, x, out) is not None:
+            return out
         view, into, out = self._arrays(x, out, False, dtype)
         self._context._call(
             lib.bf_comm_reduce_scatter, self._handle, byref(view.array), byref(into.array)
         )
+        return out
+
+    def check(self):
+        """Waits for the sums that were enqueued, and raises what went wrong."""
+        self._context._call(lib.bf_context_synchronize, self._context._handle)
+
+    def _enqueue(self, function, x, out):
+        """Enqueues a sum of tensors on the stream of their library. Returns out, or None: it waits, as sums
+        of integers do, which may not fit, or the arrays are others."""
+        if not self.linked or native is None:
+            return None
+        arrays, owners = (Array(), Array()), []
+        for each, array in zip((x, out), arrays):
+            if each is None:
+                each = out = new_like(x, NAMES[arrays[0].dtype], arrays[0].shape[: arrays[0].ndim])
+            found = native.read_on_stream(each, array)
+            if found is None or NAMES[array.dtype] not in _FLOATS:
+                return None
+            owners.append(found)
+        with self._context._lock:
+            if owners[0][1] != self._stream:
+                stream = owners[0][1] or LEGACY_STREAM
+                self._context._check(lib.bf_context_set_stream(self._context._handle, stream))
+                self._stream = owners[0][1]
+            self._context._check(function(self._handle, *map(byref, arrays)))
         return out
 
     def _arrays(self, x, out, terms, dtype):

@@ -5,7 +5,9 @@ import ctypes
 import functools
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 
-from ._library import DTYPES, Array, ArgumentError, DtypeError, Error, _default_context, lib
+from ._library import (
+    DTYPES, LEGACY_STREAM, Array, ArgumentError, DtypeError, Error, _default_context, lib,
+)  # fmt: skip
 
 _ARRAY, _COUNT = POINTER(Array), POINTER(c_int64)
 _SIGNATURES = {
@@ -34,8 +36,6 @@ def _call(function, *arguments):
 # ---- DLPack ---------------------------------------------------------------------------------------
 
 CPU, CUDA = 1, 2
-LEGACY_STREAM = 1
-
 
 
 def read_dlpack(x):

@@ -319,6 +319,22 @@ def _default_context():
     return _local.context
 
 
+LEGACY_STREAM, _MOST_STREAMS = 1, 64
+
+
+def _stream_context(gpu, stream):
+    """Returns the context of this thread's calls on a stream of a GPU (0: the legacy default stream). Calls
+    on two streams, each with its context, do not wait for each other."""
+    found = _local.__dict__.setdefault("streams", {})
+    if (gpu, stream) not in found:
+        from . import Context
+
+        if len(found) == _MOST_STREAMS:
+            del found[next(iter(found))]
+        found[gpu, stream] = Context(f"cuda:{gpu}", stream=stream or LEGACY_STREAM)
+    return found[gpu, stream]
+
+
 def numbers_of(name_of):
     """Returns the numbers from 1 on of what the library has names for."""
     found = {}

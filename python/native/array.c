@@ -253,7 +253,9 @@ static bool read_tensor(const native_module *module, const native_lock *lock, Py
     }
     const void *managed = array->managed;
     int readonly = 0;
-    const bool is_read = array->managed->tensor.device_type == NATIVE_ON_CPU &&
+    const native_tensor *tensor = &array->managed->tensor;
+    if (tensor->device_type == NATIVE_ON_CUDA) array->gpu = tensor->device_id;
+    const bool is_read = (array->gpu >= 0 || tensor->device_type == NATIVE_ON_CPU) &&
                          module->library.bf_array_from_dlpack(lock->context, managed, &array->view,
                                                               &readonly) == BF_OK;
     array->readonly = readonly != 0;
@@ -267,10 +269,12 @@ static void keep_error(void *to, const char *kind, const char *message) {
     snprintf(to, ERROR_TEXT, "%s: %s", kind, message);
 }
 
-static PyObject *new_tensor(const native_module *module, const native_exchange *table,
+static PyObject *new_tensor(const native_module *module, const native_array *beside,
                             bf_array *view) {
+    const native_exchange *table = beside->table;
     native_tensor like = {
-        .device_type = NATIVE_ON_CPU,
+        .device_type = beside->managed->tensor.device_type,
+        .device_id = beside->managed->tensor.device_id,
         .ndim = view->ndim,
         .code = (uint8_t)native_code_of(&module->library, view->dtype),
         .bits = (uint8_t)(8 * bytes_of(module, view->dtype)),
@@ -301,12 +305,21 @@ static bool is_plain(const native_module *module, const PyTypeObject *type) {
 bool native_read_array(native_module *module, const native_lock *lock, PyObject *x,
                        native_array *array) {
     PyTypeObject *type = Py_TYPE(x);
+    array->gpu = NATIVE_HOST;
     array->has_buffer = false;
     array->managed = NULL;
     if (is_plain(module, type)) return read_buffer(x, array);
     if (is_ndarray(module, type)) return read_numpy(module, x, array);
     if (PyErr_Occurred() || (array->table = table_of(module, type)) == NULL) return false;
     return read_tensor(module, lock, x, array);
+}
+
+bool native_stream_of(const native_array *array, void **stream) {
+    const native_exchange *table = array->table;
+    const bool found =
+        table->stream_of != NULL && table->stream_of(NATIVE_ON_CUDA, array->gpu, stream) == 0;
+    PyErr_Clear(); /* Python says what is wrong */
+    return found;
 }
 
 void native_release_array(native_array *array) {
@@ -329,7 +342,7 @@ PyObject *native_new_array(const native_module *module, const native_array *like
     set_strides(view);
     switch (like->kind) {
     case NATIVE_NUMPY: return new_numpy(module, view);
-    case NATIVE_TENSOR: return new_tensor(module, like->table, view);
+    case NATIVE_TENSOR: return new_tensor(module, like, view);
     default: return NULL;
     }
 }
@@ -368,7 +381,8 @@ static PyObject *view_of(native_array *array, PyObject *to) {
     return found;
 }
 
-/* Plain buffers are for Python, which holds them as long as the view. */
+/* Plain buffers are for Python, which holds them as long as the view, and so is the memory of GPUs,
+ * whose streams it waits for. */
 static bool read_for_view(native_module *module, PyObject *x, native_array *array) {
     PyTypeObject *type = Py_TYPE(x);
     if (is_ndarray(module, type)) return read_numpy(module, x, array);
@@ -382,11 +396,30 @@ static bool read_for_view(native_module *module, PyObject *x, native_array *arra
 }
 
 PyObject *native_read(PyObject *self, PyObject *arguments) {
-    native_array array = {.has_buffer = false, .managed = NULL};
+    native_array array = {.gpu = NATIVE_HOST, .has_buffer = false, .managed = NULL};
     PyObject *x, *to;
     if (!PyArg_ParseTuple(arguments, "OO", &x, &to)) return NULL;
-    const bool is_read = read_for_view(PyModule_GetState(self), x, &array);
+    const bool is_read =
+        read_for_view(PyModule_GetState(self), x, &array) && array.gpu == NATIVE_HOST;
     PyObject *found = is_read ? view_of(&array, to) : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    native_release_array(&array);
+    return found;
+}
+
+PyObject *native_read_on_stream(PyObject *self, PyObject *arguments) {
+    native_array array = {.gpu = NATIVE_HOST, .has_buffer = false, .managed = NULL};
+    PyObject *x, *to;
+    void *stream = NULL;
+    if (!PyArg_ParseTuple(arguments, "OO", &x, &to)) return NULL;
+    const bool is_read = read_for_view(PyModule_GetState(self), x, &array) &&
+                         array.gpu != NATIVE_HOST && native_stream_of(&array, &stream);
+    PyObject *view = is_read ? view_of(&array, to) : NULL;
+    PyObject *found = NULL;
+    if (view != NULL)
+        found = Py_BuildValue("OK", view, (unsigned long long)(uintptr_t)stream);
+    else if (!PyErr_Occurred())
+        found = Py_NewRef(Py_None);
+    Py_XDECREF(view);
     native_release_array(&array);
     return found;
 }

@@ -20,11 +20,12 @@ typedef enum role {
     RANGE,
     NAN_POLICY, /* this one and those behind it are named */
     DDOF,
+    OUT_DTYPE,
     DESCENDING,
     ROLES
 } role;
 
-enum { PARAMETERS = 5, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
+enum { PARAMETERS = 7, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
 
 /* A call on its way. */
 typedef struct call {
@@ -161,25 +162,25 @@ static bool read_q(call *c) {
     return true;
 }
 
-/* Sets *policy to the number that Python has for a policy's name. */
-static bool read_policy(const native_module *module, PyObject *name, bf_nan_policy *policy) {
-    PyObject *number = PyDict_GetItemWithError(module->nan_policies, name);
+/* Sets *found to the number that Python has for a name, or leaves it without one. */
+static bool read_name(PyObject *numbers, PyObject *name, int64_t *found) {
+    if (name == NULL) return true;
+    PyObject *number = PyDict_GetItemWithError(numbers, name);
     PyErr_Clear(); /* Python says what is wrong */
-    if (number != NULL) *policy = (bf_nan_policy)PyLong_AsLong(number);
-    return number != NULL;
+    return number != NULL && read_whole(number, INT_MIN, INT_MAX, found);
 }
 
 static bool read_options(call *c) {
-    PyObject *nan = c->given[NAN_POLICY], *ddof = c->given[DDOF], *reverse = c->given[DESCENDING];
-    int64_t freedom = 0;
-    c->has_options = nan != NULL || ddof != NULL || reverse != NULL;
+    PyObject *ddof = c->given[DDOF], *reverse = c->given[DESCENDING];
+    int64_t nan = BF_NAN_PROPAGATE, dtype = BF_NONE, freedom = 0;
+    c->has_options = c->given[NAN_POLICY] || ddof || c->given[OUT_DTYPE] || reverse;
     if (!c->has_options) return true;
-    c->reduce = BF_REDUCE_OPTIONS();
-    c->order = BF_ORDER_OPTIONS(.descending = reverse == Py_True);
-    if (nan != NULL && !read_policy(c->module, nan, &c->reduce.nan)) return false;
+    if (!read_name(c->module->nan_policies, c->given[NAN_POLICY], &nan)) return false;
+    if (!read_name(c->module->dtypes, c->given[OUT_DTYPE], &dtype)) return false;
     if (ddof != NULL && !read_whole(ddof, INT_MIN, INT_MAX, &freedom)) return false;
+    c->reduce = BF_REDUCE_OPTIONS(.nan = (bf_nan_policy)nan, .out_dtype = (bf_dtype)dtype);
     c->reduce.ddof = (int)freedom;
-    c->order.nan = c->reduce.nan;
+    c->order = BF_ORDER_OPTIONS(.descending = reverse == Py_True, .nan = c->reduce.nan);
     return reverse == NULL || PyBool_Check(reverse);
 }
 
@@ -230,6 +231,8 @@ static int64_t elements_of(const bf_array *x) {
     return n;
 }
 
+static bool is_whole(bf_dtype dtype) { return dtype == BF_I64 || dtype == BF_U64; }
+
 static bf_dtype reduced_dtype(const call *c) {
     return c->module->library.bf_reduce_dtype((bf_reduction)c->function->choice,
                                               c->arrays[0].view.dtype, reduce_options(c));
@@ -278,16 +281,23 @@ static bool plan_unique(call *c) {
     return true;
 }
 
+/* Sets *length to the number of elements of each result. false: it is beyond all memory. */
+static bool find_length(const call *c, int64_t *length) {
+    *length = 1;
+    for (int i = 0; i < c->n_axes; i++)
+        if (__builtin_mul_overflow(*length, c->arrays[0].view.shape[c->axes[i]], length))
+            return false;
+    return true;
+}
+
 /* Quantiles that are elements have their dtype. */
 static bool plan_quantiles(call *c) {
     const bf_array *x = &c->arrays[0].view;
     const native_library *library = &c->module->library;
     const bool is_median = c->given[Q] == NULL;
-    int64_t length = 1;
+    int64_t length;
     c->n_q = 0;
-    if (!read_axes(c) || (!is_median && !read_q(c))) return false;
-    for (int i = 0; i < c->n_axes; i++)
-        if (__builtin_mul_overflow(length, x->shape[c->axes[i]], &length)) return false;
+    if (!read_axes(c) || (!is_median && !read_q(c)) || !find_length(c, &length)) return false;
     const bool whole = length > 0 && library->bf_quantile_is_whole(BF_QUANTILE_LINEAR, length,
                                                                    is_median ? NULL : c->q, c->n_q);
     const bf_dtype dtype = whole       ? x->dtype
@@ -328,13 +338,37 @@ static bool make_results(call *c) {
 
 /* ---- calls of the library -------------------------------------------------------------------- */
 
+static bool is_on_gpu(const call *c) { return c->arrays[0].gpu != NATIVE_HOST; }
+
+/* Whether 64 bits hold the sum of so many integers, whatever they are. */
+static bool has_room_for_sums(const call *c, bf_dtype dtype, int64_t length) {
+    const size_t bits = 8 * c->module->library.bf_dtype_size(dtype);
+    return bits <= 32 && length < INT64_C(1) << (63 - bits);
+}
+
+/* Whether a reduction along axes can fail. */
+static bool may_fail(const call *c) {
+    const bf_dtype dtype = c->target[0].dtype;
+    int64_t length;
+    if (c->has_options && c->reduce.nan != BF_NAN_PROPAGATE) return true;
+    if (!find_length(c, &length) || length == 0) return true;
+    switch (c->function->choice) {
+    case BF_SUM: return is_whole(dtype) && !has_room_for_sums(c, c->arrays[0].view.dtype, length);
+    case BF_SUMSQ:
+    case BF_PROD: return is_whole(dtype);
+    default: return false;
+    }
+}
+
 static bf_status run_reduction(call *c) {
     const native_library *l = &c->module->library;
     const bf_reduction op = (bf_reduction)c->function->choice;
     const bf_array *x = &c->arrays[0].view;
-    return c->results == 0 ? l->bf_reduce(c->lock->context, op, x, reduce_options(c), &c->value)
-                           : l->bf_reduce_axes(c->lock->context, op, x, c->axes, c->n_axes,
-                                               reduce_options(c), &c->target[0], NULL);
+    if (c->results == 0) return l->bf_reduce(c->lock->context, op, x, reduce_options(c), &c->value);
+    /* What cannot fail is not waited for. */
+    const bool waits = !is_on_gpu(c) || may_fail(c);
+    return (waits ? l->bf_reduce_axes : l->bf_reduce_axes_async)(
+        c->lock->context, op, x, c->axes, c->n_axes, reduce_options(c), &c->target[0], NULL);
 }
 
 static bf_status run_dot(call *c) {
@@ -395,18 +429,19 @@ static bf_status run_histogram(call *c) {
                                               &c->histogram);
 }
 
-/* A call on few elements takes less time than to let other threads of Python go on. */
+/* A call on few elements of the host takes less time than to let other threads of Python go on. */
 static bool run(call *c) {
     PyThreadState *state = NULL;
-    bool long_one = c->results > 0 && elements_of(&c->target[0]) > AT_ONCE;
+    bool long_one = is_on_gpu(c) || (c->results > 0 && elements_of(&c->target[0]) > AT_ONCE);
     for (int i = 0; i < c->count; i++) long_one |= elements_of(&c->arrays[i].view) > AT_ONCE;
     if (long_one) state = PyEval_SaveThread();
     const bf_status status = c->function->row->run(c);
     if (state != NULL) PyEval_RestoreThread(state);
     if (status == BF_OK) return true;
-    PyObject *number = PyLong_FromLong(status);
-    Py_XDECREF(number != NULL ? native_rule(c->module, "fail", number) : NULL);
-    Py_XDECREF(number);
+    PyObject *given =
+        Py_BuildValue("iK", (int)status, (unsigned long long)(uintptr_t)c->lock->context);
+    Py_XDECREF(given != NULL ? native_rule(c->module, "fail", given) : NULL);
+    Py_XDECREF(given);
     return false;
 }
 
@@ -442,8 +477,9 @@ static bool copy_numbers(call *c, bf_dtype dtype, const void *numbers, int64_t n
     const int i = c->results;
     add_extent(add_result(c, dtype), n);
     c->made[i] = native_new_array(c->module, &c->arrays[0], &c->target[i]);
-    if (c->made[i] != NULL) memcpy(c->target[i].data, numbers, 8 * (size_t)n);
-    return c->made[i] != NULL;
+    return c->made[i] != NULL &&
+           c->module->library.bf_memory_copy(c->lock->context, c->target[i].data, numbers,
+                                             8 * (size_t)n) == BF_OK;
 }
 
 static PyObject *finish_histogram(call *c) {
@@ -461,24 +497,32 @@ static PyObject *finish_histogram(call *c) {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+#define OF_REDUCTIONS                                                                              \
+    {"nan", NAN_POLICY}, {"ddof", DDOF}, {"correction", DDOF}, { "out_dtype", OUT_DTYPE }
+
 static const row rows[] = {
     {"reduction",
-     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"nan", NAN_POLICY}, {"ddof", DDOF}},
+     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, OF_REDUCTIONS},
      plan_reduction,
      run_reduction,
      finish_array},
     {"dot",
-     {{"a", FIRST}, {"b", SECOND}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"nan", NAN_POLICY}},
+     {{"a", FIRST},
+      {"b", SECOND},
+      {"axis", AXIS},
+      {"keepdims", KEEPDIMS},
+      {"nan", NAN_POLICY},
+      {"out_dtype", OUT_DTYPE}},
      plan_reduction,
      run_dot,
      finish_array},
     {"segments",
-     {{"x", FIRST}, {"offsets", SECOND}, {"nan", NAN_POLICY}},
+     {{"x", FIRST}, {"offsets", SECOND}, OF_REDUCTIONS},
      plan_parts,
      run_segments,
      finish_array},
     {"index",
-     {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}, {"nan", NAN_POLICY}},
+     {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}, OF_REDUCTIONS},
      plan_parts,
      run_index,
      finish_array},
@@ -533,20 +577,35 @@ static void begin(call *c, const native_function *function) {
     for (int i = 0; i < RESULTS; i++) c->made[i] = NULL;
 }
 
-static bool hold_context(call *c) {
-    native_lock *lock = native_default_lock(c->module);
+static void let_go(call *c) {
+    if (c->lock == NULL) return;
+    native_release(c->lock);
+    Py_CLEAR(c->lock);
+}
+
+/* Holds a context instead of the one that is held. */
+static bool hold(call *c, native_lock *lock) {
+    let_go(c);
     if (lock == NULL || lock->context == NULL) return false;
     c->lock = (native_lock *)Py_NewRef((PyObject *)lock);
     native_acquire(lock);
     return true;
 }
 
+/* Calls on tensors of a GPU go to the stream that their library works on now: they see what is
+ * enqueued there, and what is enqueued after them sees what they give. */
+static bool follow_stream(call *c) {
+    void *stream;
+    for (int i = 1; i < c->count; i++)
+        if (c->arrays[i].gpu != c->arrays[0].gpu) return false;
+    if (!is_on_gpu(c)) return true;
+    return native_stream_of(&c->arrays[0], &stream) &&
+           hold(c, native_stream_lock(c->module, c->arrays[0].gpu, stream));
+}
+
 static void end(call *c) {
     if (c->histogram != NULL) c->module->library.bf_histogram_destroy(c->histogram);
-    if (c->lock != NULL) {
-        native_release(c->lock);
-        Py_DECREF(c->lock);
-    }
+    let_go(c);
     for (int i = 0; i < c->count; i++) native_release_array(&c->arrays[i]);
     for (int i = 0; i < RESULTS; i++) Py_XDECREF(c->made[i]);
 }
@@ -556,8 +615,9 @@ PyObject *native_try(const native_function *function, PyObject *const *given, Py
     call c;
     begin(&c, function);
     PyObject *result = NULL;
-    if (tell_apart(&c, given, count, names) && read_options(&c) && hold_context(&c) &&
-        read_arrays(&c) && function->row->plan(&c) && make_results(&c) && run(&c))
+    if (tell_apart(&c, given, count, names) && read_options(&c) &&
+        hold(&c, native_default_lock(c.module)) && read_arrays(&c) && follow_stream(&c) &&
+        function->row->plan(&c) && make_results(&c) && run(&c))
         result = function->row->finish(&c);
     end(&c);
     return result;

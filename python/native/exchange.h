@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { NATIVE_EXCHANGE_MAJOR = 1, NATIVE_ON_CPU = 1 };
+enum { NATIVE_EXCHANGE_MAJOR = 1, NATIVE_ON_CPU = 1, NATIVE_ON_CUDA = 2 };
 
 typedef struct native_tensor {
     void *data;

@@ -98,26 +98,39 @@ PyType_Spec native_lock_spec = {
     "bitfold._native.Lock", sizeof(native_lock), 0, Py_TPFLAGS_DEFAULT, slots,
 };
 
-/* ---- the context of a thread ----------------------------------------------------------------- */
+/* ---- the contexts of a thread ---------------------------------------------------------------- */
 
-/* Has Python make the thread's context, and keeps its lock with the thread. */
-static native_lock *new_default_lock(const native_module *module, PyObject *kept) {
-    PyObject *lock = native_rule(module, "default_lock", NULL);
+/* Has Python make a context, and keeps its lock with the thread. */
+static native_lock *new_lock(const native_module *module, PyObject *kept, PyObject *key,
+                             const char *rule, PyObject *arguments) {
+    PyObject *lock = native_rule(module, rule, arguments);
     if (lock == NULL) return NULL;
     if (!PyObject_TypeCheck(lock, module->lock_type)) {
         PyErr_SetString(PyExc_TypeError, "a context has no lock of this module");
         Py_CLEAR(lock);
-    } else if (kept != NULL && PyDict_SetItem(kept, module->context_key, lock) != 0) {
+    } else if (PyDict_SetItem(kept, key, lock) != 0) {
         Py_CLEAR(lock);
     }
     Py_XDECREF(lock); /* the thread has it */
     return (native_lock *)lock;
 }
 
-native_lock *native_default_lock(const native_module *module) {
+static native_lock *lock_of(const native_module *module, PyObject *key, const char *rule,
+                            PyObject *arguments) {
     PyObject *kept = PyThreadState_GetDict();
     if (kept == NULL) return NULL;
-    PyObject *found = PyDict_GetItemWithError(kept, module->context_key);
-    if (found != NULL) return (native_lock *)found;
-    return PyErr_Occurred() ? NULL : new_default_lock(module, kept);
+    native_lock *found = (native_lock *)PyDict_GetItemWithError(kept, key);
+    if (found != NULL && found->context != NULL) return found;
+    return PyErr_Occurred() ? NULL : new_lock(module, kept, key, rule, arguments);
+}
+
+native_lock *native_default_lock(const native_module *module) {
+    return lock_of(module, module->context_key, "default_lock", NULL);
+}
+
+native_lock *native_stream_lock(const native_module *module, int gpu, void *stream) {
+    PyObject *key = Py_BuildValue("iK", gpu, (unsigned long long)(uintptr_t)stream);
+    native_lock *found = key != NULL ? lock_of(module, key, "stream_lock", key) : NULL;
+    Py_XDECREF(key);
+    return found;
 }

@@ -30,9 +30,9 @@ static bool find_calls(native_library *library, void *opened) {
 
 PyDoc_STRVAR(attach_text,
              "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
-             "all their values.\nrules: an object with a dict nan_policies and functions "
-             "default_lock(), fail(status), "
-             "parts_of_numpy() and\nfirst_of(values, counts, n).");
+             "all their values.\nrules: an object with the dicts nan_policies and dtypes "
+             "and the functions\ndefault_lock(), stream_lock(gpu, stream), fail(status, context), "
+             "parts_of_numpy()\nand first_of(values, counts, n).");
 
 static PyObject *attach(PyObject *self, PyObject *arguments) {
     native_module *module = PyModule_GetState(self);
@@ -46,7 +46,8 @@ static PyObject *attach(PyObject *self, PyObject *arguments) {
         module->plain[i] = (PyTypeObject *)Py_NewRef(PyTuple_GetItem(plain, i));
     module->rules = Py_NewRef(rules);
     module->nan_policies = PyObject_GetAttrString(rules, "nan_policies");
-    return module->nan_policies != NULL ? Py_NewRef(Py_None) : NULL;
+    module->dtypes = module->nan_policies ? PyObject_GetAttrString(rules, "dtypes") : NULL;
+    return module->dtypes != NULL ? Py_NewRef(Py_None) : NULL;
 }
 
 /* ---- the module ------------------------------------------------------------------------------ */
@@ -79,9 +80,15 @@ PyDoc_STRVAR(read_text, "read(x, array)\n\nFills a bf_array with an array of Num
                         "Returns whether it is read-only\nand what owns its memory (None: x "
                         "does); or None: it is not for this module.");
 
+PyDoc_STRVAR(
+    read_on_stream_text,
+    "read_on_stream(x, array)\n\nDoes the same for a tensor on a GPU. Returns what read "
+    "does, and the stream on which its\nlibrary works now; or None: it is no such tensor.");
+
 static PyMethodDef methods[] = {
     {"attach", attach, METH_VARARGS, attach_text},
     {"read", native_read, METH_VARARGS, read_text},
+    {"read_on_stream", native_read_on_stream, METH_VARARGS, read_on_stream_text},
     {NULL, NULL, 0, NULL},
 };
 

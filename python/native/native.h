@@ -32,11 +32,13 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
 
 #define NATIVE_CALLS(X)                                                                            \
     X(bf_array_from_dlpack)                                                                        \
+    X(bf_memory_copy)                                                                              \
     X(bf_dtype_name)                                                                               \
     X(bf_dtype_size)                                                                               \
     X(bf_reduce)                                                                                   \
     X(bf_reduce_dtype)                                                                             \
     X(bf_reduce_axes)                                                                              \
+    X(bf_reduce_axes_async)                                                                        \
     X(bf_reduce_segments)                                                                          \
     X(bf_reduce_index)                                                                             \
     X(bf_dot)                                                                                      \
@@ -89,7 +91,7 @@ typedef struct native_module {
     native_tensors tensors[NATIVE_TABLES];
     atomic_flag is_learning;                 /* a thread adds to what is known of types */
     PyObject *rules;                         /* what the module asks Python: see rule() */
-    PyObject *nan_policies;                  /* a dict, of numbers by names */
+    PyObject *nan_policies, *dtypes;         /* dicts, of numbers by names */
     PyObject *context_key;                   /* a key in the dict of a thread */
     PyObject *is_neg, *requires_grad, *item; /* names */
 } native_module;
@@ -110,8 +112,10 @@ typedef struct native_lock {
 } native_lock;
 
 extern PyType_Spec native_lock_spec;
-/* Returns the lock of this thread's default context, which the thread keeps. NULL: an exception. */
+/* Return the lock of this thread's default context, and that of its context for a stream of a GPU,
+ * which the thread keeps. NULL: an exception. */
 native_lock *native_default_lock(const native_module *module);
+native_lock *native_stream_lock(const native_module *module, int gpu, void *stream);
 void native_acquire(native_lock *lock);
 void native_release(native_lock *lock);
 
@@ -119,10 +123,13 @@ void native_release(native_lock *lock);
 
 typedef enum native_kind { NATIVE_PLAIN_BUFFER, NATIVE_NUMPY, NATIVE_TENSOR } native_kind;
 
+enum { NATIVE_HOST = -1 }; /* where another number is a GPU's */
+
 /* An object that is read: its memory, which is valid until native_release_array. */
 typedef struct native_array {
     bf_array view;
     native_kind kind;
+    int gpu;                             /* whose memory it is; or NATIVE_HOST */
     bool readonly;                       /* not of a plain buffer */
     const struct native_exchange *table; /* a tensor's */
     struct native_managed *managed;      /* what owns a tensor's memory; NULL: no tensor */
@@ -135,10 +142,17 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
                        native_array *array);
 void native_release_array(native_array *array);
 
+/* Sets the stream on which the library of an array on a GPU works now. false: it does not say. */
+bool native_stream_of(const native_array *array, void **stream);
+
 /* read(x, array) in Python: fills a bf_array, given as a buffer, with an array of NumPy or a
  * tensor. Returns whether it may not be written, and what owns its memory (None: x does). None: x
  * is for Python to read. */
 PyObject *native_read(PyObject *self, PyObject *arguments);
+/* read_on_stream(x, array) in Python: does the same for a tensor on a GPU. Returns what read does,
+ * and the stream on which its library works now: only there its memory is ready. None: x is none.
+ */
+PyObject *native_read_on_stream(PyObject *self, PyObject *arguments);
 
 /* Makes an array of the kind of `like`, of the dtype, ndim and shape of `view`, whose data and
  * strides are set to it. NULL: an exception, or there is none of this kind. */

@@ -3,7 +3,9 @@
 Skipped without a GPU, and of each of the two without it.
 """
 
+import concurrent.futures
 import importlib
+import itertools
 import unittest
 
 import numpy as np
@@ -229,16 +231,97 @@ class Torch(OnGpu):
 
     def test_memory_is_read_before_it_is_used_again(self):
         stream, n = self.module.cuda.Stream(), 100_000
+        ways = (
+            lambda x: bitfold.sum(Tensor(x)), lambda x: bitfold.sum(Interface(x)), bitfold.sum,
+            lambda x: bitfold.sum(x.reshape(10, -1), axis=1)[0] * 10, lambda x: bitfold.sort(x)[0] * n,
+        )  # fmt: skip
         with self.module.cuda.stream(stream):
-            for i in range(1000):
+            for i, way in itertools.product(range(1000), ways):
                 self.module.cuda._sleep(300_000)
                 x = self.module.full((n,), float(i), device="cuda")
-                found = bitfold.sum((Tensor, Interface)[i % 2](x), context=self.gpu)
-                address = x.data_ptr()
+                found, address = way(x), x.data_ptr()
                 del x  # PyTorch's cache gives the memory to the next tensor of the stream
                 other = self.module.full((n,), -1.0, device="cuda")
-                self.assertEqual((found, other.data_ptr()), (i * n, address))
+                self.assertEqual((float(found), other.data_ptr()), (i * n, address))
                 del other
+
+    def test_what_cannot_fail_is_not_waited_for(self):
+        torch = self.module
+        streams, events = [torch.cuda.Stream() for _ in range(3)], []
+        x = torch.arange(6000.0, device="cuda").reshape(2, 3000)
+
+        def calls():
+            found = [bitfold.sum(x, axis=1), bitfold.var(x, axis=0), bitfold.argmax(x, axis=1)]
+            return [*found, bitfold.sum(x.to(torch.int32), axis=1)]
+
+        for stream in streams:  # a kernel's first launch in a context waits
+            with torch.cuda.stream(stream):
+                calls()
+        torch.cuda.synchronize()
+        for i, stream in enumerate(streams):
+            with torch.cuda.stream(stream):
+                torch.cuda._sleep((2 - i) * 400_000_000)
+                made = calls()
+                events.append(torch.cuda.Event())
+                events[-1].record()
+                if i < 2:
+                    self.assertFalse(events[-1].query(), "the call waited")
+        events[2].synchronize()
+        self.assertFalse(events[1].query(), "a call waited for that of another stream")
+        events[1].synchronize()
+        self.assertFalse(events[0].query(), "a call waited for that of another stream")
+        torch.cuda.synchronize()
+        found = [each.tolist() for each in made]
+        self.assertEqual(found[0], [4498500.0, 13498500.0])
+        self.assertEqual(found[1], [2250000.0] * 3000)
+        self.assertEqual(found[2:], [[2999, 2999], [4498500, 13498500]])
+
+    def test_graphs_hold_calls(self):
+        torch, _ = self.module, importlib.import_module("bitfold.torch")  # its operators
+        x = torch.zeros(50, 400, device="cuda", dtype=torch.float64)
+        calls = [
+            lambda: bitfold.sum(x, axis=0), lambda: bitfold.var(x, axis=1), lambda: bitfold.max(x, axis=0),
+            lambda: torch.ops.bitfold.mean(x, [1]) * 2,
+        ]  # fmt: skip
+        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for call in calls:
+                call()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=side):
+            made = [call() for call in calls]
+        for seed in range(5):
+            x.copy_(torch.from_numpy(np.random.default_rng(seed).normal(size=(50, 400))))
+            graph.replay()
+            torch.cuda.synchronize()
+            for each, call in zip(made, calls):
+                self.assertTrue(torch.equal(each, call()))
+
+    def test_what_data_make_fail(self):
+        torch = self.module
+        with self.assertRaisesRegex(bitfold.RangeError, "does not fit i64"):
+            bitfold.sum(torch.full((3, 2), 2**62, device="cuda"), axis=0)
+        with self.assertRaisesRegex(bitfold.ArgumentError, "index 1 is 5"):
+            bitfold.index_add(5, torch.tensor([0, 5], device="cuda"), torch.ones(2, device="cuda"))
+        with self.assertRaises(bitfold.NanError):
+            bitfold.sum(torch.full((3, 2), torch.nan, device="cuda"), axis=0, nan="error")
+        with self.assertRaises(bitfold.EmptyError):
+            bitfold.max(torch.zeros(0, 2, device="cuda"), axis=0)
+        wide = torch.full((3, 2), 2**31 - 1, device="cuda", dtype=torch.int32)
+        self.assertEqual(bitfold.sum(wide, axis=0).tolist(), [3 * (2**31 - 1)] * 2)
+
+    def test_threads_with_streams(self):
+        torch, x = self.module, self.module.arange(5000.0, device="cuda").reshape(50, 100)
+        torch.cuda.synchronize()
+
+        def work(_):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                return [bitfold.sum(x * k, axis=0).sum().item() for k in range(50)]
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for found in pool.map(work, range(16)):
+                self.assertEqual(found, [12497500.0 * k for k in range(50)])
 
     def test_a_context_takes_a_stream(self):
         stream = self.module.cuda.Stream()

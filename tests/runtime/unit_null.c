@@ -729,6 +729,7 @@ static void communicators(void **unused) {
     bf_comm_destroy(NULL);
     assert_int_equal(bf_comm_rank(NULL), 0);
     assert_int_equal(bf_comm_ranks(NULL), 1);
+    assert_int_equal(bf_comm_linked(NULL), 0);
     bf_comm_merge_message(NULL, NULL);
     REFUSED(bf_comm_merge_states(NULL, &w->state, 1));
     REFUSED(bf_comm_merge_states(w->comm, NULL, 1));

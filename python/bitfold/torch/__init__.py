@@ -5,7 +5,11 @@
     tensor(1., dtype=torch.float64)
 
 They give the same bits on CPUs and GPUs, whatever the threads, so they also work under
-torch.use_deterministic_algorithms(True). torch.compile traces them. On a GPU a call waits for its result.
+torch.use_deterministic_algorithms(True). torch.compile traces them. On a GPU they work on the current stream.
+Reductions along dimensions are not waited for, unless the data can make them fail, as sums of int64 that do
+not fit; torch.cuda.graph captures these. The others wait.
+
+all_reduce() and allreduce_hook() add over ranks as torch.distributed.all_reduce and DistributedDataParallel do.
 
     sum, mean, norm (x, dim=None, keepdim=False, *, dtype=None)
     var, std        (x, dim=None, keepdim=False, *, correction=1, dtype=None); correction is 0 or 1
@@ -24,6 +28,8 @@ torch.use_deterministic_algorithms(True). torch.compile traces them. On a GPU a 
     quantile        (x, q, dim=None, keepdim=False, *, interpolation="linear"): q is a list, which is the
                     first dimension of the result, of float64; the interpolations are torch.quantile's
     histogram       (x, bins, low, high): how many elements each even bin has, as in numpy.histogram
+    allreduce       (x, group=""): the sum over the ranks of a process group of torch.distributed, by its
+                    name ("": the default one)
 
 dim is None (all), a number or a list. Reductions are the exact value, rounded once to dtype: float64,
 float32, or the half of x. Without dtype, results of float64 are float64, of other floats float32, sums of
@@ -35,7 +41,13 @@ torch.amax; at a norm or a deviation of 0 it is 0. torch.vmap batches all but hi
 same for the whole batch.
 """
 
+import torch.distributed as _distributed
+
 from . import _operators, _order
 from ._use import use
 
 __all__ = ["use"]
+if _distributed.is_available():
+    from ._ranks import all_reduce, allreduce_hook
+
+    __all__ += ["all_reduce", "allreduce_hook"]

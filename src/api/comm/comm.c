@@ -107,6 +107,7 @@ void bf_comm_destroy(bf_comm *comm) {
 
 int bf_comm_rank(const bf_comm *comm) { return comm == NULL ? 0 : comm->carrier.rank; }
 int bf_comm_ranks(const bf_comm *comm) { return comm == NULL ? 1 : comm->carrier.ranks; }
+int bf_comm_linked(const bf_comm *comm) { return comm != NULL && comm->link != NULL; }
 
 int bf_comm_nccl_version(void) {
     const bf_backend *gpu = bf_backend_gpu();

@@ -20,7 +20,7 @@ struct bf_cuda {
     uint64_t calls;             /* calls so far; a change of the stream counts as one */
     struct bf_cuda_workspace *workspaces, *order; /* workspace.cu has them: all, and the order's */
     struct bf_cuda_mailbox *mailbox;              /* mailbox.cu has it */
-    const void **kernels;                         /* launch.cu has them */
+    struct bf_cuda_kernels *kernels;              /* launch.cu has it */
     struct bf_cuda_ring *ring;                    /* pipeline.cu has it; NULL until needed */
     void *scratch;         /* memory.cu has it: bf_cuda_copy_scratch; NULL until needed */
     cudaMemPool_t pool;    /* memory.cu has it; NULL until one needs memory */

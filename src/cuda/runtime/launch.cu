@@ -3,15 +3,31 @@
 
 #include <stdlib.h>
 
-/* A hash table of the addresses of kernels that may use all shared memory. */
 enum { KERNELS_BITS = 9, KERNELS = 1 << KERNELS_BITS, PROBES = 8 };
 
+/* How many blocks of a shape a multiprocessor holds. */
+typedef struct held {
+    const void *kernel;
+    size_t shared;
+    int threads, blocks;
+} held;
+
+/* Hash tables of what the driver was asked of kernels, which takes it as long as a launch. */
+struct bf_cuda_kernels {
+    const void *shared[KERNELS]; /* those that may use all shared memory */
+    held held[KERNELS];          /* a new one takes an old one's place */
+};
+
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda) {
-    cuda->kernels = (const void **)calloc(KERNELS, sizeof *cuda->kernels);
+    cuda->kernels = (bf_cuda_kernels *)calloc(1, sizeof *cuda->kernels);
     return cuda->kernels != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 void bf_cuda_launch_close(bf_cuda *cuda) { free(cuda->kernels); }
+
+static unsigned place_of(const void *kernel, size_t more) {
+    return (unsigned)(((uintptr_t)kernel + more) * 0x9e3779b97f4a7c15u >> (64 - KERNELS_BITS));
+}
 
 /* Requests all shared memory for a kernel. All contexts of a device request the same, because the
  * limit belongs to the kernel. */
@@ -30,10 +46,10 @@ static cudaError_t request_shared(const bf_cuda *cuda, const void *kernel, bool 
 static cudaError_t allow_shared(const bf_cuda *cuda, const void *kernel,
                                 const bf_cuda_shape *shape) {
     if (shape->shared == 0) return cudaSuccess;
-    unsigned home = (unsigned)((uintptr_t)kernel * 0x9e3779b97f4a7c15u >> (64 - KERNELS_BITS));
+    const unsigned home = place_of(kernel, 0);
     const void **at = NULL;
     for (unsigned i = 0; i < PROBES && at == NULL; i++) {
-        const void **slot = &cuda->kernels[(home + i) % KERNELS];
+        const void **slot = &cuda->kernels->shared[(home + i) % KERNELS];
         if (*slot == kernel) return cudaSuccess;
         if (*slot == NULL) at = slot;
     }
@@ -60,8 +76,15 @@ cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shap
 
 cudaError_t bf_cuda_occupancy(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
                               int *blocks) {
+    const size_t more = shape.shared * 1024 + (size_t)shape.threads;
+    held *known = &cuda->kernels->held[place_of(kernel, more)];
+    *blocks = known->blocks;
+    if (known->kernel == kernel && known->threads == shape.threads && known->shared == shape.shared)
+        return cudaSuccess;
     cudaError_t error = allow_shared(cuda, kernel, &shape);
-    if (error != cudaSuccess) return error;
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, shape.threads,
-                                                         shape.shared);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, shape.threads,
+                                                              shape.shared);
+    if (error == cudaSuccess) *known = {kernel, shape.shared, shape.threads, *blocks};
+    return error;
 }
