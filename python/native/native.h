@@ -129,7 +129,7 @@ enum { NATIVE_HOST = -1 }; /* where another number is a GPU's */
 typedef struct native_array {
     bf_array view;
     native_kind kind;
-    int gpu;                             /* whose memory it is; or NATIVE_HOST */
+    int gpu;                             /* its number; NATIVE_HOST: the host has the memory */
     bool readonly;                       /* not of a plain buffer */
     const struct native_exchange *table; /* a tensor's */
     struct native_managed *managed;      /* what owns a tensor's memory; NULL: no tensor */

@@ -225,6 +225,20 @@ static void fill_greatest(const problem *p, char *to, int64_t n, uint64_t *seed)
     }
 }
 
+/* Few values of either sign, zeros and the least float among them: many sums are a zero of either
+ * sign, or what is left when all else cancels. */
+static void fill_cancelling(const problem *p, char *to, int64_t n, uint64_t *seed) {
+    const size_t bytes = bf_dtype_size(p->m.dtype);
+    const uint64_t inf = infinity_bits(p->m.dtype), sign = sign_bit(p->m.dtype);
+    const uint64_t sizes[] = {0, 0, 1, inf / 2, inf / 2, inf / 2 - inf / 32};
+    const bool zeros = pick(seed, 3) == 0; /* nearly all are negative zeros */
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t size = zeros && pick(seed, 50) ? 0 : sizes[pick(seed, 6)];
+        store_bits(to + (size_t)i * bytes, bytes, size | (pick(seed, 2) || zeros ? sign : 0));
+    }
+    if (pick(seed, 4) == 0) sprinkle(p->m.dtype, to, n, 300, next_random(seed));
+}
+
 static void check_filled(uint64_t seed, int64_t rows, int64_t columns, int axis,
                          void (*fill_with)(const problem *, char *, int64_t, uint64_t *)) {
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
@@ -273,9 +287,15 @@ static void test_greatest(void **unused) {
     check_shapes(is_small() ? 1 : 12, fill_greatest);
 }
 
+static void test_cancelling(void **unused) {
+    (void)unused;
+    check_shapes(is_small() ? 2 : 36, fill_cancelling);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_cases), cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_any_exponent), cmocka_unit_test(test_greatest)};
+        cmocka_unit_test(test_any_exponent), cmocka_unit_test(test_greatest),
+        cmocka_unit_test(test_cancelling)};
     return RUN_ON_GPU_WITH(tests, set_up_results, tear_down_results);
 }

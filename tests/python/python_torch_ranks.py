@@ -26,7 +26,7 @@ def parts(shape, dtype, ranks=RANKS):
     generator = torch.Generator().manual_seed(7)
     numbers = [torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(ranks)]
     given = [(x * 3).to(dtype) for x in numbers]
-    return given, (given[0].double() + given[1].double()).to(dtype)  # of floats of two lengths, rounded once
+    return given, (given[0].double() + given[1].double()).to(dtype)  # a double has the sum of two halves
 
 
 def equal(found, expected):

@@ -88,6 +88,7 @@ struct bf_cuda_axis_params {
     uint64_t empty;
     void *values;
     uint8_t *fits;
+    bool unread;     /* the call is enqueued: nobody asks the board whether it failed */
     int64_t *report; /* becomes the first wrong offset, or -1, in the end; NULL: nothing */
 
     /* schedule */

@@ -72,6 +72,7 @@ bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
     p->overflow = options->overflow;
     p->out_dtype = options->out_dtype;
     p->wraps = options->overflow == BF_OVERFLOW_WRAP || results->queued;
+    p->unread = results->queued;
     set_empty(p, results);
     void *fits = NULL;
     bf_status status = reach_results(call, OUT, results->values, count * p->bytes, &p->values);

@@ -305,6 +305,10 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     const bool tree = p->kind == BF_KIND_PRODUCT_TREE, rows = p->at.offsets != NULL;
     const bf_cuda_axis_kernels k = tree ? bf_cuda_axis_kernels() : find_kernels(p);
     bf_cuda_axis_choice choice = {"products", NULL};
+    if (bf_cuda_axis_settles_all(p)) {
+        context->strategy = {"settled", p->at.results, p->at.length};
+        return bf_cuda_check(context, bf_cuda_axis_launch_settle_all(cuda, *p), "settled");
+    }
     p->word_piece = bf_cuda_most(WORD_PIECE, p->at.results * (rows ? 0 : p->at.length) / 4096);
     p->giant = p->piece = INT64_MAX;
     p->columns = p->lanes = p->pieces = p->folded = 1;

@@ -154,7 +154,7 @@ static bool can_sum(const bf_link *link, const bf_sums *job) {
 static bf_status enqueue_sum(bf_link *link, const bf_sums *job, bool waits) {
     bf_context *context = link->context;
     const volatile bf_cuda_link_report *report = link->report;
-    if (report->broken != BF_LINK_WHOLE) return fetch_failure(link, waits); /* of a sum before */
+    if (report->broken != BF_LINK_WHOLE) return fetch_failure(link, waits);
     if (link->fault != BF_LINK_WHOLE) return describe_fault(context, link->fault);
     if (job->terms > link->way->terms)
         return bf_fail(context, BF_E_ARGUMENT, "more than %d terms of a rank", link->way->terms);

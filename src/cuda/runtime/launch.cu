@@ -14,8 +14,8 @@ typedef struct held {
 
 /* Hash tables of what the driver was asked of kernels, which takes it as long as a launch. */
 struct bf_cuda_kernels {
-    const void *shared[KERNELS]; /* those that may use all shared memory */
-    held held[KERNELS];          /* a new one takes an old one's place */
+    const void *shared[KERNELS]; /* These may use all shared memory. */
+    held held[KERNELS];          /* A new one takes an old one's place. */
 };
 
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda) {

@@ -423,6 +423,21 @@ __global__ void __launch_bounds__(SETTLE_THREADS)
     }
 }
 
+/* All sums, whether or not they are marked. */
+template <class C>
+__global__ void __launch_bounds__(SETTLE_THREADS)
+    settle_all(const __grid_constant__ bf_cuda_axis_params p, int size) {
+    bf_cuda_wait_for_previous();
+    const group lanes(size);
+    const int64_t groups = (int64_t)gridDim.x * (SETTLE_THREADS / size);
+    int64_t r = ((int64_t)blockIdx.x * SETTLE_THREADS + threadIdx.x) / size;
+    for (; r < p.at.results; r += groups) {
+        const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
+        const auto *from = (const typename C::Raw *)p.a + line.a;
+        descent<C>{{p, from, bf_cuda_axis_step(p.at, 0), (int)line.length, lanes}}.write(r);
+    }
+}
+
 template <class C> const void *kernel_of(bf_kind kind) {
     return kind == BF_KIND_SUM ? (const void *)settle_marked<C, descent>
                                : (const void *)settle_marked<C, spread>;
@@ -431,6 +446,12 @@ const void *kernel_of(const bf_cuda_axis_params &p) {
     if (p.element == 8) return kernel_of<bf_cuda_axis_floats_of<8>>(p.kind);
     return p.element == 4 ? kernel_of<bf_cuda_axis_floats_of<4>>(p.kind)
                           : kernel_of<bf_cuda_axis_floats_of<2>>(p.kind);
+}
+
+const void *kernel_of_all(const bf_cuda_axis_params &p) {
+    if (p.element == 8) return (const void *)settle_all<bf_cuda_axis_floats_of<8>>;
+    return p.element == 4 ? (const void *)settle_all<bf_cuda_axis_floats_of<4>>
+                          : (const void *)settle_all<bf_cuda_axis_floats_of<2>>;
 }
 
 /* How many lanes share a result: few, but where there are few results, or their elements
@@ -457,4 +478,13 @@ cudaError_t bf_cuda_axis_launch_settle(const bf_cuda *cuda, const bf_cuda_axis_p
     bf_cuda_axis_params q = p;
     void *arguments[] = {&q, &lanes, &each};
     return bf_cuda_launch(cuda, kernel, shape, arguments);
+}
+
+cudaError_t bf_cuda_axis_launch_settle_all(const bf_cuda *cuda, const bf_cuda_axis_params &p) {
+    int lanes = lanes_of(cuda, p.at);
+    const int64_t blocks = (p.at.results * lanes + SETTLE_THREADS - 1) / SETTLE_THREADS;
+    const bf_cuda_shape shape = {blocks, SETTLE_THREADS, 0, true, false};
+    bf_cuda_axis_params q = p;
+    void *arguments[] = {&q, &lanes};
+    return bf_cuda_launch(cuda, kernel_of_all(p), shape, arguments);
 }
