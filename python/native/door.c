@@ -352,12 +352,10 @@ static bool may_fail(const call *c) {
     int64_t length;
     if (c->has_options && c->reduce.nan != BF_NAN_PROPAGATE) return true;
     if (!find_length(c, &length) || length == 0) return true;
-    switch (c->function->choice) {
-    case BF_SUM: return is_whole(dtype) && !has_room_for_sums(c, c->arrays[0].view.dtype, length);
-    case BF_SUMSQ:
-    case BF_PROD: return is_whole(dtype);
-    default: return false;
-    }
+    const bf_reduction op = (bf_reduction)c->function->choice;
+    if (!is_whole(dtype) || c->module->library.bf_reduction_result(op) != BF_RESULT_EXACT)
+        return false;
+    return op != BF_SUM || !has_room_for_sums(c, c->arrays[0].view.dtype, length);
 }
 
 static bf_status run_reduction(call *c) {

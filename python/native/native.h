@@ -36,6 +36,7 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_dtype_name)                                                                               \
     X(bf_dtype_size)                                                                               \
     X(bf_reduce)                                                                                   \
+    X(bf_reduction_result)                                                                         \
     X(bf_reduce_dtype)                                                                             \
     X(bf_reduce_axes)                                                                              \
     X(bf_reduce_axes_async)                                                                        \
