@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define BF_VERSION_MAJOR 0
-#define BF_VERSION_MINOR 1
+#define BF_VERSION_MINOR 2
 #define BF_VERSION_PATCH 0
 
 /* 10203 is version 1.2.3; the number increases with each version. bf_version_number() returns the

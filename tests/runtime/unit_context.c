@@ -325,7 +325,7 @@ static void other_numbers_and_names_are_refused(void **unused) {
     assert_string_equal(bf_palette_name((bf_palette)99), "?");
     assert_int_equal(bf_palette_from_name("grays"), 0);
     assert_non_null(bf_status_string((bf_status)99));
-    assert_string_equal(bf_version(), "0.1.0");
+    assert_string_equal(bf_version(), "0.2.0");
 }
 
 static void messages_belong_to_the_last_failure(void **unused) {
