@@ -9,12 +9,14 @@ from ._exact import Fibres, Segments, Slots, dims_of, reduce, result_dtype
 
 def define(name, schema, call, fake, gradient=None, keep=None, vmap=None):
     """Registers torch.ops.bitfold.<name>. One that gives one tensor also takes out=."""
-    op = torch.library.custom_op(f"bitfold::{name}", call, mutates_args=(), schema=schema)
-    op.register_fake(fake)
+    qualified = f"bitfold::{name}"
+    torch.library.define(qualified, schema)
+    torch.library.impl(qualified, "CompositeExplicitAutograd", call)
+    torch.library.register_fake(qualified, fake)
     if gradient:
-        op.register_autograd(gradient, setup_context=keep)
+        torch.library.register_autograd(qualified, gradient, setup_context=keep)
     if vmap:
-        op.register_vmap(vmap)
+        torch.library.register_vmap(qualified, vmap)
     if schema.endswith("-> Tensor"):
         _define_out(name, schema, call, fake)
 
