@@ -475,9 +475,13 @@ static bool copy_numbers(call *c, bf_dtype dtype, const void *numbers, int64_t n
     const int i = c->results;
     add_extent(add_result(c, dtype), n);
     c->made[i] = native_new_array(c->module, &c->arrays[0], &c->target[i]);
-    return c->made[i] != NULL &&
-           c->module->library.bf_memory_copy(c->lock->context, c->target[i].data, numbers,
-                                             8 * (size_t)n) == BF_OK;
+    if (c->made[i] == NULL) return false;
+    void *to = c->target[i].data;
+    const size_t bytes = 8 * (size_t)n;
+    if (is_on_gpu(c))
+        return c->module->library.bf_memory_copy(c->lock->context, to, numbers, bytes) == BF_OK;
+    memcpy(to, numbers, bytes);
+    return true;
 }
 
 static PyObject *finish_histogram(call *c) {

@@ -79,6 +79,14 @@ class Comms(unittest.TestCase):
     def each(self, work, ranks=3):
         return [x for functions in (None, 1, 3) for x in on_ranks(ranks, work, functions)]
 
+    def test_ranks_on_cpus_are_not_linked(self):
+        def work(comm):
+            comm.check()  # nothing is under way
+            return comm.linked, comm.allreduce(np.array([comm.rank + 0.5])).tolist()
+
+        self.assertEqual(self.each(work), [(False, [4.5])] * 9)
+        self.assertFalse(bitfold.Comm().linked)
+
     def test_states_and_histograms_merge(self):
         x = np.random.default_rng(1).normal(size=999) * 2.0 ** np.arange(999)
 
