@@ -52,6 +52,12 @@ def _memory(pointer, size):
     return memoryview(held).cast("B")
 
 
+def _context_of(gpu):
+    from . import Context
+
+    return Context(f"cuda:{gpu}")
+
+
 def _destroy(handle, context):
     """Destroys a communicator. Its argument keeps the context alive until then."""
     lib.bf_comm_destroy(handle)
@@ -166,8 +172,7 @@ class Comm:
     def of_torch(cls, group=None, context=None):
         """Returns the communicator of a process group of torch.distributed (None: the default one).
         The arrays may be on GPUs. Of a group that takes no tensors in host memory, as NCCL's, a group of
-        gloo with the same ranks is made. context: None is the current GPU's where the group takes tensors
-        on GPUs, if there is one."""
+        gloo with the same ranks is made, and its context, if none is given, is the current GPU's."""
         import torch
         import torch.distributed as dist
 
@@ -175,10 +180,7 @@ class Comm:
         if "cpu" not in devices:
             ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
             group = dist.new_group(ranks, backend="gloo", use_local_synchronization=True)
-        if context is None and "cuda" in devices and torch.cuda.is_available():
-            from . import Context
-
-            context = Context(f"cuda:{torch.cuda.current_device()}")
+            context = context or _context_of(torch.cuda.current_device())
 
         def tensor(memory, dtype=torch.uint8):
             return torch.frombuffer(memory, dtype=dtype) if len(memory) else torch.empty(0, dtype=dtype)

@@ -82,7 +82,7 @@ def work_under_way_is_seen(rank, device):
 
 
 def graphs_hold_sums(rank, device):
-    if not bitfold.torch._ranks._comm_of(None).linked:
+    if not bitfold.torch._ranks._comm_of(None, device).linked:
         return
     x, side, graph = torch.zeros(1000, device=device), torch.cuda.Stream(), torch.cuda.CUDAGraph()
     bitfold.torch.all_reduce(x)
@@ -147,7 +147,7 @@ def run(rank, kind, path):
         "nccl" if alone else "gloo", init_method=f"file://{path}", rank=rank, world_size=RANKS,
         timeout=datetime.timedelta(seconds=60),
     )  # fmt: skip
-    assert bitfold.torch._ranks._comm_of(None).linked == alone
+    assert bitfold.torch._ranks._comm_of(None, device).linked == alone
     for work in WORKS:
         try:
             work(rank, device)

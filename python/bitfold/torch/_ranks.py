@@ -10,12 +10,14 @@ from ._operators import define
 _comms = {}
 
 
-def _comm_of(group):
-    """Returns the communicator of a process group (None: the default one), which its ranks make together."""
+def _comm_of(group, device):
+    """Returns the communicator of a process group (None: the default one) for tensors on such devices, which
+    its ranks make together."""
     group = dist.group.WORLD if group is None else group
-    if group not in _comms:
-        _comms[group] = bitfold.Comm.of_torch(group)
-    return _comms[group]
+    if (group, device.type) not in _comms:
+        context = bitfold.Context(f"cuda:{device.index}") if device.type == "cuda" else None
+        _comms[group, device.type] = bitfold.Comm.of_torch(group, context)
+    return _comms[group, device.type]
 
 
 def all_reduce(tensor, op=dist.ReduceOp.SUM, group=None):
@@ -28,7 +30,7 @@ def all_reduce(tensor, op=dist.ReduceOp.SUM, group=None):
     """
     if op != dist.ReduceOp.SUM:
         raise bitfold.ArgumentError(f"all_reduce adds, and has no {op}")
-    _comm_of(group).allreduce(tensor, out=tensor)
+    _comm_of(group, tensor.device).allreduce(tensor, out=tensor)
 
 
 def allreduce_hook(group, bucket):
@@ -39,7 +41,7 @@ def allreduce_hook(group, bucket):
     """
     gradients = bucket.buffer()
     all_reduce(gradients, group=group)
-    gradients.div_(_comm_of(group).ranks)
+    gradients.div_(dist.get_world_size(group))
     done = torch.futures.Future(devices=[gradients.device] if gradients.is_cuda else [])
     done.set_result(gradients)
     return done
@@ -55,7 +57,7 @@ def _keep(ctx, inputs, output):
 
 define(
     "allreduce", '(Tensor x, str group="") -> Tensor',
-    lambda x, group="": _comm_of(_group_of(group)).allreduce(x.detach().contiguous()),
+    lambda x, group="": _comm_of(_group_of(group), x.device).allreduce(x.detach().contiguous()),
     lambda x, group="": torch.empty_like(x, memory_format=torch.contiguous_format),
     lambda ctx, grad: (torch.ops.bitfold.allreduce(grad, ctx.group), None), _keep,
 )  # fmt: skip
