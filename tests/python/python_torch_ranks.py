@@ -38,11 +38,14 @@ def each_size(rank, device):
     for dtype in FLOATS:
         for shape in ((1,), (3, 5), (4099,), (300_001,)):
             given, total = parts(shape, dtype)
-            mine = given[rank].to(device)
+            mine = given[rank].to(device).clone()
             equal(torch.ops.bitfold.allreduce(mine), total)
             equal(mine, given[rank])
             bitfold.torch.all_reduce(mine)
             equal(mine, total)
+            parameter = torch.nn.Parameter(given[rank].to(device).clone())
+            bitfold.torch.all_reduce(parameter)
+            equal(parameter.detach(), total)
 
 
 def orders_do_not_show(rank, device):
