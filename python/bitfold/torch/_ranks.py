@@ -30,7 +30,7 @@ def all_reduce(tensor, op=dist.ReduceOp.SUM, group=None):
     """
     if op != dist.ReduceOp.SUM:
         raise bitfold.ArgumentError(f"all_reduce adds, and has no {op}")
-    tensor = tensor.detach()  # the same memory, without a gradient
+    tensor = tensor.detach()  # shares the memory and has no gradient
     _comm_of(group, tensor.device).allreduce(tensor, out=tensor)
 
 
