@@ -2,7 +2,7 @@
 NumPy and, where it is installed, beside the same calls on tensors of PyTorch. With --cuda: calls on tensors
 on a GPU, beside PyTorch's own, each as a whole, and the time after which it returns.
 
-    PYTHONPATH=python BITFOLD_LIBRARY=build/release/libbitfold.so python3 bench/calls.py
+    PYTHONPATH=python BITFOLD_LIBRARY=build/release/libbitfold.so python3 bench/calls.py [--cuda]
 
 Both take turns, batch by batch, and the median is shown."""
 
@@ -84,7 +84,7 @@ def medians(*functions, turns=TURNS, **options):
 def main_on_gpu():
     import torch
 
-    import bitfold.torch as _  # its operators
+    importlib.import_module("bitfold.torch")  # its operators
 
     def whole(call):
         call()

@@ -1193,7 +1193,8 @@ class Context:
 class Comm:
     rank: int
     ranks: int
-    linked: bool
+    @property
+    def linked(self) -> bool: ...
     def check(self) -> None: ...
     def __init__(
         self,

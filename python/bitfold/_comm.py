@@ -5,6 +5,7 @@ import weakref
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
 from ._arrays import NAMES, View, dtype_in, new_like
+from ._dtypes import FLOATS
 from ._library import (
     LEGACY_STREAM, Array, ArgumentError, DtypeError, _default_context, check, lib, native, sized, whole,
 )  # fmt: skip
@@ -25,7 +26,6 @@ class _Carrier(ctypes.Structure):
 
 
 _ARRAYS = POINTER(Array), POINTER(Array)
-_FLOATS = "f64", "f32", "f16", "bf16"
 _SIGNATURES = {
     "create": (c_int, c_void_p, POINTER(_Carrier), POINTER(c_void_p)),
     "create_local": (c_int, POINTER(c_void_p), c_int, POINTER(c_void_p)),
@@ -43,7 +43,7 @@ _SIGNATURES = {
     "reduce_scatter_async": (c_int, c_void_p, *_ARRAYS),
 }  # fmt: skip
 lib.declare({f"bf_comm_{name}": types for name, types in _SIGNATURES.items()})
-lib.declare({"bf_context_set_stream": (c_int, c_void_p, c_void_p), "bf_context_synchronize": (c_int, c_void_p)})
+lib.declare({"bf_context_set_stream": (c_int, c_void_p, c_void_p)})
 
 
 def _memory(pointer, size):
@@ -95,7 +95,6 @@ class Comm:
         self._context._call(
             lib.bf_comm_create, self._context._handle, byref(carrier), byref(self._handle)
         )
-        self.linked = bool(lib.bf_comm_linked(self._handle))
 
     def _start(self, context):
         self._context = context or _default_context()
@@ -147,7 +146,6 @@ class Comm:
             comm._start(context)
             comm._handle.value = made[rank]
             comm.rank, comm.ranks = rank, len(contexts)
-            comm.linked = bool(lib.bf_comm_linked(comm._handle))
             comms.append(comm)
         return comms
 
@@ -269,6 +267,11 @@ class Comm:
         )
         return out
 
+    @property
+    def linked(self):
+        """Whether the GPUs of all ranks are linked, so that sums can be enqueued."""
+        return bool(lib.bf_comm_linked(self._handle))
+
     def check(self):
         """Waits for the sums that were enqueued, and raises what went wrong."""
         self._context._call(lib.bf_context_synchronize, self._context._handle)
@@ -283,7 +286,7 @@ class Comm:
             if each is None:
                 each = out = new_like(x, NAMES[arrays[0].dtype], arrays[0].shape[: arrays[0].ndim])
             found = native.read_on_stream(each, array)
-            if found is None or NAMES[array.dtype] not in _FLOATS:
+            if found is None or NAMES[array.dtype] not in FLOATS:
                 return None
             owners.append(found)
         with self._context._lock:

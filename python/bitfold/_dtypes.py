@@ -6,6 +6,7 @@ from ._library import DTYPES, DtypeError, lib
 
 SIZES = {name: lib.bf_dtype_size(number) for name, number in DTYPES.items()}
 NAMES = {number: name for name, number in DTYPES.items()}
+FLOATS = "f16", "bf16", "f32", "f64"
 
 
 def _long_name(name):

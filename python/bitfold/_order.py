@@ -9,6 +9,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from ._arrays import NAMES, Target, View, copied_like, dtype_in, to_python, value_of
 from ._library import DTYPES, NAN_POLICIES, Array, ArgumentError, DtypeError, ShapeError, Value, lib, whole
 from ._axis import _axes
+from ._dtypes import FLOATS
 from ._dictionary import Names, keys_in
 from ._keys import picked
 from ._nulls import refuse_scales, segment_views_of, views_of
@@ -325,7 +326,7 @@ def _rounded(view, dtype_of, *method):
 
 def _are_elements(view, method, fractions, length, nan):
     """Returns whether the quantiles (None: the median) of lines of this length are elements."""
-    known = length > 0 and (nan != "skip" or view.dtype not in ("f16", "bf16", "f32", "f64"))
+    known = length > 0 and (nan != "skip" or view.dtype not in FLOATS)
     n = 0 if fractions is None else len(fractions)
     return known and bool(lib.bf_quantile_is_whole(method, length, fractions, n))
 

@@ -381,8 +381,7 @@ static PyObject *view_of(native_array *array, PyObject *to) {
     return found;
 }
 
-/* Plain buffers are for Python, which holds them as long as the view, and so is the memory of GPUs,
- * whose streams it waits for. */
+/* Plain buffers are for Python, which holds them as long as the view. */
 static bool read_for_view(native_module *module, PyObject *x, native_array *array) {
     PyTypeObject *type = Py_TYPE(x);
     if (is_ndarray(module, type)) return read_numpy(module, x, array);
@@ -395,15 +394,21 @@ static bool read_for_view(native_module *module, PyObject *x, native_array *arra
     return is_read;
 }
 
+/* The view, or None where there is none; ends with the array. */
+static PyObject *finish_view(native_array *array, bool is_read, PyObject *to) {
+    PyObject *view = is_read ? view_of(array, to) : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    native_release_array(array);
+    return view;
+}
+
+/* The memory of GPUs is for Python, which waits for its stream. */
 PyObject *native_read(PyObject *self, PyObject *arguments) {
     native_array array = {.gpu = NATIVE_HOST, .has_buffer = false, .managed = NULL};
     PyObject *x, *to;
     if (!PyArg_ParseTuple(arguments, "OO", &x, &to)) return NULL;
     const bool is_read =
         read_for_view(PyModule_GetState(self), x, &array) && array.gpu == NATIVE_HOST;
-    PyObject *found = is_read ? view_of(&array, to) : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    native_release_array(&array);
-    return found;
+    return finish_view(&array, is_read, to);
 }
 
 PyObject *native_read_on_stream(PyObject *self, PyObject *arguments) {
@@ -413,13 +418,7 @@ PyObject *native_read_on_stream(PyObject *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OO", &x, &to)) return NULL;
     const bool is_read = read_for_view(PyModule_GetState(self), x, &array) &&
                          array.gpu != NATIVE_HOST && native_stream_of(&array, &stream);
-    PyObject *view = is_read ? view_of(&array, to) : NULL;
-    PyObject *found = NULL;
-    if (view != NULL)
-        found = Py_BuildValue("OK", view, (unsigned long long)(uintptr_t)stream);
-    else if (!PyErr_Occurred())
-        found = Py_NewRef(Py_None);
-    Py_XDECREF(view);
-    native_release_array(&array);
-    return found;
+    PyObject *view = finish_view(&array, is_read, to);
+    if (view == NULL || !is_read) return view;
+    return Py_BuildValue("NK", view, (unsigned long long)(uintptr_t)stream);
 }

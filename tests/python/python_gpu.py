@@ -232,7 +232,8 @@ class Torch(OnGpu):
     def test_memory_is_read_before_it_is_used_again(self):
         stream, n = self.module.cuda.Stream(), 100_000
         ways = (
-            lambda x: bitfold.sum(Tensor(x)), lambda x: bitfold.sum(Interface(x)), bitfold.sum,
+            lambda x: bitfold.sum(Tensor(x), context=self.gpu),
+            lambda x: bitfold.sum(Interface(x), context=self.gpu), bitfold.sum,
             lambda x: bitfold.sum(x.reshape(10, -1), axis=1)[0] * 10, lambda x: bitfold.sort(x)[0] * n,
         )  # fmt: skip
         with self.module.cuda.stream(stream):

@@ -6,8 +6,8 @@
 
 They give the same bits on CPUs and GPUs, whatever the threads, so they also work under
 torch.use_deterministic_algorithms(True). torch.compile traces them. On a GPU they work on the current stream.
-Reductions along dimensions are not waited for, unless the data can make them fail, as sums of int64 that do
-not fit; torch.cuda.graph captures these. The others wait.
+Reductions along dimensions other than dot are enqueued, and torch.cuda.graph captures them. Results of halves
+wait, and so do sums of int64, which may not fit, extremes with empty=, and all other operators.
 
 all_reduce() and allreduce_hook() add over ranks as torch.distributed.all_reduce and DistributedDataParallel do.
 

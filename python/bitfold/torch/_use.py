@@ -304,8 +304,8 @@ def _take(func, args, *, out=None, **options):
 
 
 def _refuse(func, args, kwargs):
-    """Raises PyTorch's error, if the arguments do not go together. An operator without a function that says
-    so is called for its result, too."""
+    """Raises PyTorch's error, if the arguments do not go together. An operator without a meta function looks at
+    them when it is called."""
     args, kwargs = tree_map_only(torch.Tensor, lambda x: x.to("meta"), (args, kwargs))
     with contextlib.suppress(NotImplementedError):
         func(*args, **kwargs)

@@ -12,7 +12,7 @@ typedef struct held {
     int threads, blocks;
 } held;
 
-/* Hash tables of what the driver was asked of kernels, which takes it as long as a launch. */
+/* Hash tables of what the driver was asked of kernels. */
 struct bf_cuda_kernels {
     const void *shared[KERNELS]; /* These may use all shared memory. */
     held held[KERNELS];          /* A new one takes an old one's place. */

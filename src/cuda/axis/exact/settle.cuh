@@ -22,14 +22,16 @@ static inline bool bf_cuda_axis_has_settled(const bf_cuda_axis_params *p) {
     return settles && bf_dtype_is_float(p->dtype) && is_plain && p->spans == 0 &&
            bf_cuda_axis_mean(p->at) <= bf_cuda_axis_settled(p->kind);
 }
-/* Sums and means of so few floats that one kernel is best, which settles them all: a launch takes
- * longer than it does. Such calls are enqueued; others ask the board whether they failed. */
+
+/* Sums and means of few floats that one kernel settles, instead of three. Such calls are enqueued:
+ * others ask the board whether they failed, and the first of the three sets it. */
 static inline bool bf_cuda_axis_settles_all(const bf_cuda_axis_params *p) {
     const int64_t longest = 1 << 10, most = 1 << 17;
     return p->unread && p->kind == BF_KIND_SUM && bf_dtype_is_float(p->dtype) &&
            (p->to == BF_F64 || p->to == BF_F32) && p->at.offsets == nullptr && p->at.reduced == 1 &&
            p->at.length <= longest && p->at.results <= most / p->at.length;
 }
+/* Settles all results, whether or not they are marked. */
 cudaError_t bf_cuda_axis_launch_settle_all(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 
 /* May some results stay marked? */
