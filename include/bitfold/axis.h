@@ -102,7 +102,11 @@ BF_API bf_status bf_reduce_runs(bf_context *context, bf_reduction op, const bf_a
  * may not be BF_NAN_ERROR; without fits an integer is written modulo 2^64; options->empty defaults
  * to NaN, or of integers 0. Of segments and indices, *wrong (memory that the GPU can write, aligned
  * to 8 bytes) becomes the place of the first offset or index that is wrong, or -1; if there is one,
- * no result is defined. On the CPU all is done when the call returns. */
+ * no result is defined. On the CPU all is done when the call returns.
+ *
+ * With options->later they fail where the others do, but later: bf_context_failure and
+ * bf_context_synchronize report the first call that did, and its results are not defined. wrong is
+ * NULL. On the CPU the call itself fails. */
 BF_API bf_status bf_reduce_axes_async(bf_context *context, bf_reduction op, const bf_array *array,
                                       const int axes[], int n, const bf_reduce_options *options,
                                       const bf_array *values, const bf_array *fits);

@@ -113,8 +113,12 @@ BF_API int bf_context_threads(const bf_context *context);
 BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
 
 /* Waits for all that the context has enqueued; on the CPU returns at once. Reports the errors that
- * _async calls could not: BF_E_OVERFLOW or BF_E_ARGUMENT (bf_map_async), BF_E_DEVICE. */
+ * _async calls could not: BF_E_OVERFLOW or BF_E_ARGUMENT (bf_map_async), BF_E_DEVICE, and what
+ * options->later leaves (reduce.h). Each is reported once. */
 BF_API bf_status bf_context_synchronize(bf_context *context);
+
+/* Reports the same of what the GPU has done by now, and waits for nothing. */
+BF_API bf_status bf_context_failure(bf_context *context);
 
 /* The instruction sets of this build, slowest first; number 0 is "generic". bf_isa_name returns the
  * name of number i, or NULL past the last; bf_isa_available 1 if this machine can run it. */

@@ -44,6 +44,8 @@ typedef struct bf_reduce_options {
                               rounded, and other values have a scale (value.h): this one, or twice this one for
                               sumsq and dot. Not for prod, for floats, for states (which have their own:
                               bf_state_rescale), nor for many at once but groups */
+    int later;             /* for calls on a stream (axis.h): 1: what the data make wrong fails, and
+                              bf_context_failure says so; 0 (default): such calls go on */
 } bf_reduce_options;
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP). */

@@ -77,6 +77,10 @@ have these keyword arguments besides:
     overflow   "wrap": integers that do not fit are taken modulo 2^64
     fits       True: as "wrap", and a second array, of bools, says which results fit
     empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
+    check      "now" (default): a call that may fail for its data, such as integers whose sum may not fit or an index,
+               waits for the GPU. "later": it does not, for tensors of a library whose current stream bitfold follows
+               (PyTorch); this thread's next call on that stream, or check(), raises the error, and the results are
+               not defined
     out        the array to write to, of the dtype and the shape of the results, which the call returns. sort and
                argsort, medians and quantiles along axes, map and evaluate have it, too. It lies in the memory of no
                input; that of sort, map and evaluate may be an input
@@ -90,7 +94,7 @@ from ctypes import c_int64
 from . import _library
 from ._axis import *
 from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions, weighted_mean
-from ._arrays import NAMES, View, dtype_name, first_of, new_array, parts_of_numpy, to_python
+from ._arrays import NAMES, View, dtype_name, first_of, new_array, parts_of, to_python
 from ._columns import Column, Columns
 from ._comm import Comm
 from ._dictionary import Dictionary
@@ -113,15 +117,15 @@ from ._sorter import Sorter
 from ._table import Table
 from ._times import are_times, reduce_times
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
-    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, _stream_context, byref, c_int, c_void_p, check,
-    forget, lib, native, new_lock, whole,
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, CHECKS, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
+    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, _stream_context, byref, c_int, c_void_p,
+    forget, lib, native, new_lock, stream_contexts, whole,
 )  # fmt: skip
 
 __version__ = lib.bf_version().decode()
 __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression",
-    "result_dtype", "julia", "palette_colors", "histogram", "Histogram", "HistogramInfo", "bincount",
+    "result_dtype", "julia", "palette_colors", "check", "histogram", "Histogram", "HistogramInfo", "bincount",
     "read_csv", "group", "Dictionary", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
@@ -237,14 +241,14 @@ class Context:
             watch.every_ns = whole(int(every * 1e9))
             watch.tick = _library.TICK(guarded)
         with self._lock:
-            check(lib.bf_context_watch(self._handle, byref(watch) if watch else None), self._handle)
+            _library.check(lib.bf_context_watch(self._handle, byref(watch) if watch else None), self._handle)
             self._watch = watch  # keeps its function alive, which the library calls
 
     def _check(self, status):
         raised, self._raised = self._raised, None
         if raised is not None:
             raise raised
-        check(status, self._handle)
+        _library.check(status, self._handle)
 
     def _call(self, function, *arguments):
         """Calls a library function on the context, and raises the error that it returns."""
@@ -283,10 +287,12 @@ def _number(table, what, name):
 
 
 def _options(
-    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, **unknown
-):
+    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, check="now",
+    **unknown,
+):  # fmt: skip
     if unknown:
         _library.refuse_unknown(unknown)
+    _number(CHECKS, "check", check)  # what Python calls has been checked when it returns
     ddof = ddof if correction is None else correction
     if isinstance(ddof, float) and ddof.is_integer():  # as the standard has it
         ddof = int(ddof)
@@ -315,6 +321,17 @@ def _scale_of(views, given=None):
 def _options_of(views, /, *, scale=None, **options):
     """Returns the options of a call, with the scale of the decimals that it takes."""
     return _options(scale=_scale_of(views, scale) or 0, **options)
+
+
+def check():
+    """Waits for this thread's calls on GPUs that have check="later", and raises the error of the first that failed.
+
+    >>> bitfold.sum(numpy.ones((2, 3)), axis=0, check="later")  # nothing waits for a GPU here
+    array([2., 2., 2.])
+    >>> bitfold.check()
+    """
+    for context in stream_contexts():
+        context._call(lib.bf_context_synchronize, context._handle)
 
 
 # ---- reductions -----------------------------------------------------------------------------------
@@ -684,9 +701,9 @@ class _Rules:
 
     @staticmethod
     def fail(status, context):
-        check(status, c_void_p(context))
+        _library.check(status, c_void_p(context))
 
-    parts_of_numpy = staticmethod(parts_of_numpy)
+    parts_of = staticmethod(parts_of)
 
     @staticmethod
     def first_of(values, counts, n):

@@ -423,11 +423,13 @@ def new_array(name, shape):
     return new_result(name, shape) if numpy is None else numpy.empty(shape, TYPESTR[name])
 
 
-def parts_of_numpy():
-    """Returns what bitfold._native makes arrays of NumPy with: their type, a function, and dtypes by number."""
-    numpy = _numpy()
-    dtypes = {DTYPES[name]: numpy.dtype(text) for name, text in TYPESTR.items()}
-    return numpy.ndarray, numpy.empty, dtypes
+def parts_of(name):
+    """Returns what bitfold._native makes arrays of NumPy or CuPy with: their type, a function, dtypes by number, and
+    a function that gives the number of the current GPU."""
+    library = sys.modules[name]
+    dtypes = {DTYPES[name]: library.dtype(text) for name, text in TYPESTR.items()}
+    device = library.cuda.runtime.getDevice if name == "cupy" else None
+    return library.ndarray, library.empty, dtypes, device
 
 
 # ---- memory for results ---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-/* Objects as bf_array: plain buffers, arrays of NumPy, and tensors of libraries with a table of
- * functions (exchange.h). Others, and all whose values are not in their memory alone, are for
- * Python. */
+/* Objects as bf_array: plain buffers, arrays of NumPy and CuPy, and tensors of libraries with a
+ * table of functions (exchange.h). Others, and all whose values are not in their memory alone, are
+ * for Python. */
 #include "python/native/exchange.h"
 #include "python/native/native.h"
 
@@ -122,17 +122,17 @@ static bool read_numpy(const native_module *module, PyObject *x, native_array *a
                       bytes_of(module, array->view.dtype));
 }
 
-/* Has Python say what NumPy is called with, once it is there: numpy.ndarray, numpy.empty, and its
- * dtypes by ours. */
-static bool find_numpy(native_module *module) {
-    PyObject *parts = native_rule(module, "parts_of_numpy", NULL);
+/* Has Python say what NumPy, or CuPy, is called with, once it is there: the type of its arrays,
+ * what makes one, its dtypes by ours, and what gives the current GPU. */
+static bool find_numpy(native_module *module, PyObject *name, native_numpy *numpy) {
+    PyObject *parts = native_rule(module, "parts_of", name);
     if (parts == NULL) return false;
-    native_numpy *numpy = &module->numpy;
-    PyObject *type, *empty, *dtypes;
-    if (!PyArg_ParseTuple(parts, "OOO!", &type, &empty, &PyDict_Type, &dtypes)) {
+    PyObject *type, *empty, *dtypes, *device;
+    if (!PyArg_ParseTuple(parts, "OOO!O", &type, &empty, &PyDict_Type, &dtypes, &device)) {
         Py_DECREF(parts);
         return false;
     }
+    numpy->device = Py_NewRef(device);
     for (int i = 0; i < NATIVE_DTYPES; i++) {
         PyObject *number = PyLong_FromLong(i);
         if (number == NULL) return false;
@@ -146,37 +146,133 @@ static bool find_numpy(native_module *module) {
     return true;
 }
 
-/* Whether NumPy is there, and what it is called with is known. */
-static bool learn_numpy(native_module *module) {
-    PyObject *name = PyUnicode_FromString("numpy"), *numpy = name ? PyImport_GetModule(name) : NULL;
-    const bool is_there = numpy != NULL && numpy != Py_None;
+/* Whether the library is there, and what it is called with is known. */
+static bool learn_numpy(native_module *module, const char *library, native_numpy *numpy) {
+    PyObject *name = PyUnicode_FromString(library), *there = name ? PyImport_GetModule(name) : NULL;
+    bool found =
+        there != NULL && there != Py_None && !atomic_flag_test_and_set(&module->is_learning);
+    if (found) {
+        found = find_numpy(module, name, numpy);
+        atomic_flag_clear(&module->is_learning);
+    }
     Py_XDECREF(name);
-    Py_XDECREF(numpy);
-    if (!is_there || atomic_flag_test_and_set(&module->is_learning)) return false;
-    const bool found = find_numpy(module);
-    atomic_flag_clear(&module->is_learning);
+    Py_XDECREF(there);
     return found;
 }
 
-/* Whether a type is numpy.ndarray itself: a subclass may hide values. */
-static bool is_ndarray(native_module *module, const PyTypeObject *type) {
-    const PyTypeObject *known = atomic_load_explicit(&module->numpy.ndarray, memory_order_acquire);
-    if (known == NULL && learn_numpy(module)) known = atomic_load(&module->numpy.ndarray);
+/* Whether a type is the library's ndarray itself: a subclass may hide values. */
+static bool is_ndarray(native_module *module, const char *library, native_numpy *numpy,
+                       const PyTypeObject *type) {
+    const PyTypeObject *known = atomic_load_explicit(&numpy->ndarray, memory_order_acquire);
+    if (known == NULL && learn_numpy(module, library, numpy)) known = atomic_load(&numpy->ndarray);
     return known == type;
 }
 
-static PyObject *new_numpy(const native_module *module, bf_array *view) {
+static bool is_of_numpy(native_module *module, const PyTypeObject *type) {
+    return is_ndarray(module, "numpy", &module->numpy, type);
+}
+
+static PyObject *empty_of(const native_numpy *numpy, const bf_array *view) {
     PyObject *shape = PyTuple_New(view->ndim);
     for (int d = 0; d < view->ndim && shape != NULL; d++) {
         PyObject *extent = PyLong_FromLongLong(view->shape[d]);
         if (extent == NULL || PyTuple_SetItem(shape, d, extent) != 0) Py_CLEAR(shape);
     }
     if (shape == NULL) return NULL;
-    PyObject *dtype = module->numpy.dtypes[view->dtype];
-    PyObject *made =
-        dtype ? PyObject_CallFunctionObjArgs(module->numpy.empty, shape, dtype, NULL) : NULL;
+    PyObject *dtype = numpy->dtypes[view->dtype];
+    PyObject *made = dtype ? PyObject_CallFunctionObjArgs(numpy->empty, shape, dtype, NULL) : NULL;
     Py_DECREF(shape);
+    return made;
+}
+
+static PyObject *new_numpy(const native_module *module, bf_array *view) {
+    PyObject *made = empty_of(&module->numpy, view);
     if (made != NULL) view->data = ((const numpy_array *)made)->data;
+    return made;
+}
+
+/* ---- CuPy ------------------------------------------------------------------------------------ */
+
+enum { LEGACY_STREAM = 1 }; /* what array interfaces call the default stream */
+
+/* Sets *number to an attribute of an attribute. */
+static bool read_number(PyObject *x, const char *outer, const char *inner,
+                        unsigned long long *number) {
+    PyObject *held = PyObject_GetAttrString(x, outer);
+    PyObject *found = held != NULL ? PyObject_GetAttrString(held, inner) : NULL;
+    const bool is_whole = found != NULL && PyLong_Check(found);
+    if (is_whole) *number = PyLong_AsUnsignedLongLong(found);
+    Py_XDECREF(held);
+    Py_XDECREF(found);
+    return is_whole && !PyErr_Occurred();
+}
+
+/* Sets n numbers to those of a tuple. */
+static bool read_numbers(PyObject *tuple, Py_ssize_t n, Py_ssize_t *numbers) {
+    if (tuple == NULL || !PyTuple_Check(tuple) || PyTuple_Size(tuple) != n) return false;
+    for (Py_ssize_t i = 0; i < n; i++) numbers[i] = PyLong_AsSsize_t(PyTuple_GetItem(tuple, i));
+    return !PyErr_Occurred();
+}
+
+static bool read_layout(PyObject *interface, Py_ssize_t size, bf_array *view) {
+    Py_ssize_t shape[BF_MAX_DIMS], strides[BF_MAX_DIMS], step = size;
+    PyObject *extents = PyDict_GetItemString(interface, "shape");
+    PyObject *steps = PyDict_GetItemString(interface, "strides");
+    const Py_ssize_t ndim = extents != NULL && PyTuple_Check(extents) ? PyTuple_Size(extents) : -1;
+    if (ndim > BF_MAX_DIMS || !read_numbers(extents, ndim, shape)) return false;
+    for (Py_ssize_t d = ndim - 1; d >= 0; step *= shape[d--]) strides[d] = step;
+    if (steps != NULL && steps != Py_None && !read_numbers(steps, ndim, strides)) return false;
+    return set_layout(view, (int)ndim, shape, strides, size);
+}
+
+/* Sets what an array's interface says. Only where it names the stream, CuPy's current one, nothing
+ * need be waited for. */
+static bool read_interface(PyObject *interface, Py_ssize_t size, native_array *array) {
+    unsigned long long data;
+    int readonly;
+    PyObject *memory = PyDict_GetItemString(interface, "data");
+    PyObject *queue = PyDict_GetItemString(interface, "stream");
+    if (memory == NULL || !PyTuple_Check(memory) || queue == NULL || !PyLong_Check(queue) ||
+        !PyArg_ParseTuple(memory, "Kp", &data, &readonly))
+        return false;
+    const unsigned long long stream = PyLong_AsUnsignedLongLong(queue);
+    array->view.data = (void *)(uintptr_t)data;
+    array->readonly = readonly != 0;
+    array->stream = stream == LEGACY_STREAM ? NULL : (void *)(uintptr_t)stream;
+    return read_layout(interface, size, &array->view);
+}
+
+/* Whether the current GPU, where CuPy makes results, is the array's. */
+static bool is_on_current_gpu(const native_numpy *cupy, PyObject *x, native_array *array) {
+    unsigned long long gpu = 0;
+    PyObject *current = PyObject_CallObject(cupy->device, NULL);
+    const bool is_current = current != NULL && read_number(x, "device", "id", &gpu) &&
+                            PyLong_AsUnsignedLongLong(current) == gpu;
+    Py_XDECREF(current);
+    array->gpu = (int)gpu;
+    return is_current;
+}
+
+static bool read_cupy(const native_module *module, PyObject *x, native_array *array) {
+    array->kind = NATIVE_CUPY;
+    PyObject *dtype = PyObject_GetAttrString(x, "dtype");
+    array->view.dtype = dtype ? dtype_of_numpy((const numpy_dtype *)dtype) : BF_NONE;
+    Py_XDECREF(dtype);
+    const bool is_known = array->view.dtype != BF_NONE;
+    PyObject *interface = is_known ? PyObject_GetAttr(x, module->interface) : NULL;
+    const bool is_read = interface != NULL && PyDict_Check(interface) &&
+                         read_interface(interface, bytes_of(module, array->view.dtype), array) &&
+                         is_on_current_gpu(&module->cupy, x, array);
+    Py_XDECREF(interface);
+    PyErr_Clear(); /* Python says what is wrong */
+    return is_read;
+}
+
+static PyObject *new_cupy(const native_module *module, bf_array *view) {
+    PyObject *made = empty_of(&module->cupy, view);
+    unsigned long long data = 0;
+    if (made != NULL && !read_number(made, "data", "ptr", &data)) Py_CLEAR(made);
+    view->data = (void *)(uintptr_t)data;
     return made;
 }
 
@@ -309,13 +405,17 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
     array->has_buffer = false;
     array->managed = NULL;
     if (is_plain(module, type)) return read_buffer(x, array);
-    if (is_ndarray(module, type)) return read_numpy(module, x, array);
-    if (PyErr_Occurred() || (array->table = table_of(module, type)) == NULL) return false;
-    return read_tensor(module, lock, x, array);
+    if (is_of_numpy(module, type)) return read_numpy(module, x, array);
+    if (PyErr_Occurred()) return false;
+    array->table = table_of(module, type);
+    if (array->table != NULL) return read_tensor(module, lock, x, array);
+    return is_ndarray(module, "cupy", &module->cupy, type) && read_cupy(module, x, array);
 }
 
 bool native_stream_of(const native_array *array, void **stream) {
     const native_exchange *table = array->table;
+    *stream = array->stream;
+    if (array->kind == NATIVE_CUPY) return true;
     const bool found =
         table->stream_of != NULL && table->stream_of(NATIVE_ON_CUDA, array->gpu, stream) == 0;
     PyErr_Clear(); /* Python says what is wrong */
@@ -342,6 +442,7 @@ PyObject *native_new_array(const native_module *module, const native_array *like
     set_strides(view);
     switch (like->kind) {
     case NATIVE_NUMPY: return new_numpy(module, view);
+    case NATIVE_CUPY: return new_cupy(module, view);
     case NATIVE_TENSOR: return new_tensor(module, like, view);
     default: return NULL;
     }
@@ -384,7 +485,7 @@ static PyObject *view_of(native_array *array, PyObject *to) {
 /* Plain buffers are for Python, which holds them as long as the view. */
 static bool read_for_view(native_module *module, PyObject *x, native_array *array) {
     PyTypeObject *type = Py_TYPE(x);
-    if (is_ndarray(module, type)) return read_numpy(module, x, array);
+    if (is_of_numpy(module, type)) return read_numpy(module, x, array);
     if (PyErr_Occurred() || (array->table = table_of(module, type)) == NULL) return false;
     native_lock *lock = native_default_lock(module);
     if (lock == NULL || lock->context == NULL) return false;

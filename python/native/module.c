@@ -32,7 +32,7 @@ PyDoc_STRVAR(attach_text,
              "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
              "all their values.\nrules: an object with the dicts nan_policies and dtypes "
              "and the functions\ndefault_lock(), stream_lock(gpu, stream), fail(status, context), "
-             "parts_of_numpy()\nand first_of(values, counts, n).");
+             "parts_of(name)\nand first_of(values, counts, n).");
 
 static PyObject *attach(PyObject *self, PyObject *arguments) {
     native_module *module = PyModule_GetState(self);
@@ -69,10 +69,12 @@ static int execute(PyObject *self) {
     module->is_neg = PyUnicode_InternFromString("is_neg");
     module->requires_grad = PyUnicode_InternFromString("requires_grad");
     module->item = PyUnicode_InternFromString("item");
+    module->interface = PyUnicode_InternFromString("__cuda_array_interface__");
     module->lock_type = add_type(self, &native_lock_spec, "Lock");
     module->function_type = add_type(self, &native_function_spec, "Function");
     const bool made = module->context_key && module->is_neg && module->requires_grad &&
-                      module->item && module->lock_type && module->function_type;
+                      module->item && module->interface && module->lock_type &&
+                      module->function_type;
     return made ? 0 : -1;
 }
 

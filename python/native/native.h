@@ -40,8 +40,11 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_dtype)                                                                             \
     X(bf_reduce_axes)                                                                              \
     X(bf_reduce_axes_async)                                                                        \
+    X(bf_context_failure)                                                                          \
     X(bf_reduce_segments)                                                                          \
+    X(bf_reduce_segments_async)                                                                    \
     X(bf_reduce_index)                                                                             \
+    X(bf_reduce_index_async)                                                                       \
     X(bf_dot)                                                                                      \
     X(bf_dot_axes)                                                                                 \
     X(bf_sort)                                                                                     \
@@ -77,24 +80,25 @@ typedef struct native_tensors {
     const struct native_exchange *table;
 } native_tensors;
 
-/* What NumPy is called with. */
+/* What NumPy, or CuPy, is called with. */
 typedef struct native_numpy {
     _Atomic(PyTypeObject *) ndarray;
     PyObject *empty;
     PyObject *dtypes[NATIVE_DTYPES]; /* by bf_dtype */
+    PyObject *device;                /* gives the current GPU; None: there is none */
 } native_numpy;
 
 typedef struct native_module {
     native_library library;
     PyTypeObject *lock_type, *function_type;
     PyTypeObject *plain[NATIVE_PLAIN]; /* types whose buffers have all their values */
-    native_numpy numpy;
+    native_numpy numpy, cupy;
     native_tensors tensors[NATIVE_TABLES];
-    atomic_flag is_learning;                 /* a thread adds to what is known of types */
-    PyObject *rules;                         /* what the module asks Python: see rule() */
-    PyObject *nan_policies, *dtypes;         /* dicts, of numbers by names */
-    PyObject *context_key;                   /* a key in the dict of a thread */
-    PyObject *is_neg, *requires_grad, *item; /* names */
+    atomic_flag is_learning;         /* a thread adds to what is known of types */
+    PyObject *rules;                 /* what the module asks Python: see rule() */
+    PyObject *nan_policies, *dtypes; /* dicts, of numbers by names */
+    PyObject *context_key;           /* a key in the dict of a thread */
+    PyObject *is_neg, *requires_grad, *item, *interface; /* names */
 } native_module;
 
 /* Calls rules.name(arguments), a function in Python. */
@@ -110,6 +114,7 @@ typedef struct native_lock {
     atomic_int threads;      /* how many hold it or wait for it: one holds it */
     atomic_ulong owner;      /* the thread that holds it; 0: none */
     int depth;               /* how often it does */
+    bool later;              /* calls were enqueued that are checked later */
 } native_lock;
 
 extern PyType_Spec native_lock_spec;
@@ -122,7 +127,12 @@ void native_release(native_lock *lock);
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-typedef enum native_kind { NATIVE_PLAIN_BUFFER, NATIVE_NUMPY, NATIVE_TENSOR } native_kind;
+typedef enum native_kind {
+    NATIVE_PLAIN_BUFFER,
+    NATIVE_NUMPY,
+    NATIVE_CUPY,
+    NATIVE_TENSOR
+} native_kind;
 
 enum { NATIVE_HOST = -1 }; /* where another number is a GPU's */
 
@@ -132,6 +142,7 @@ typedef struct native_array {
     native_kind kind;
     int gpu;                             /* its number; NATIVE_HOST: the host has the memory */
     bool readonly;                       /* not of a plain buffer */
+    void *stream;                        /* CuPy's current one */
     const struct native_exchange *table; /* a tensor's */
     struct native_managed *managed;      /* what owns a tensor's memory; NULL: no tensor */
     Py_buffer buffer;                    /* a plain buffer's */
@@ -142,6 +153,11 @@ typedef struct native_array {
 bool native_read_array(native_module *module, const native_lock *lock, PyObject *x,
                        native_array *array);
 void native_release_array(native_array *array);
+
+/* Whether one library has both arrays, which are on a GPU. */
+static inline bool native_are_of_one_library(const native_array *a, const native_array *b) {
+    return a->kind == b->kind && (a->kind == NATIVE_CUPY || a->table == b->table);
+}
 
 /* Sets the stream on which the library of an array on a GPU works now. false: it does not say. */
 bool native_stream_of(const native_array *array, void **stream);

@@ -41,13 +41,19 @@ static bf_status set_stream(bf_context *context, void *stream) {
     return status;
 }
 
+/* What enqueued calls have left. */
+static bf_status find_failure(bf_context *context) {
+    bf_status status = bf_cuda_map_failure(context);
+    if (status == BF_OK) status = bf_cuda_axis_failure(context);
+    return status == BF_OK ? bf_cuda_link_failure(context) : status;
+}
+
 static bf_status wait_for_order(bf_context *context) {
     cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
     if (error != cudaSuccess) return bf_cuda_fail(context, error, "synchronize");
     context->cuda->order->busy = false;
     bf_cuda_workspaces_sweep(context->cuda);
-    bf_status status = bf_cuda_map_failure(context);
-    return status == BF_OK ? bf_cuda_link_failure(context) : status;
+    return find_failure(context);
 }
 
 static bf_status synchronize_stream(bf_context *context) {
@@ -134,6 +140,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .close = close_cuda,
     .set_stream = set_stream,
     .synchronize = synchronize_stream,
+    .failure = find_failure,
     .devices = &bf_cuda_devices,
     .memory = &bf_cuda_memory_backend,
     .reduce = &bf_cuda_reduce_backend,

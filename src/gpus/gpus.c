@@ -40,6 +40,7 @@ const bf_backend bf_backend_gpus = {
     .close = bf_gpus_close,
     .set_stream = refuse_stream,
     .synchronize = bf_gpus_synchronize,
+    .failure = bf_gpus_failure,
     .memory = &bf_gpus_memory_backend,
     .reduce = &bf_gpus_reduce_backend,
     .map = &bf_gpus_map_backend,

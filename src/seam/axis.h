@@ -56,9 +56,13 @@ typedef struct bf_results {
     int64_t first; /* the number of the first result, as failures tell it */
     void *values;
     uint8_t *fits;  /* NULL: an integer that does not fit `to` is BF_E_OVERFLOW, unless it wraps */
-    bool queued;    /* as the _async calls say: nothing waits, and no data are refused */
+    bool queued;    /* as the _async calls say: nothing waits */
+    bool later;     /* queued: data are refused when bf_backend's failure or synchronize asks */
     int64_t *wrong; /* queued: becomes the first wrong offset or index, or -1; NULL: nobody asks */
 } bf_results;
+
+/* Whether results are written whatever the data are. */
+static inline bool bf_results_go_on(const bf_results *r) { return r->queued && !r->later; }
 
 /* Errors of all: BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; of those with rows also BF_E_ARGUMENT
  * (offsets or an index are wrong: bf_axis_wrong_place); of those with results BF_E_NAN, BF_E_EMPTY

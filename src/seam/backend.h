@@ -27,6 +27,7 @@ typedef struct bf_backend {
     /* As the calls of context.h. NULL: there is no queue. */
     bf_status (*set_stream)(bf_context *context, void *stream);
     bf_status (*synchronize)(bf_context *context);
+    bf_status (*failure)(bf_context *context);
     const struct bf_device_backend *devices; /* NULL: the host is all */
     const struct bf_memory_backend *memory;
     const struct bf_reduce_backend *reduce;

@@ -143,8 +143,7 @@ static void check_problem(problem *p, uint64_t *seed, int64_t first_a, int64_t f
         assert_int_equal(bf_memory_copy(gpu, results_on_device, expected_memory, 64), BF_OK);
     }
     place_results(m, host ? found_memory : results_on_device, offset);
-    bf_status found = reduce(p, gpu, &a, &b, m->queued);
-    if (found == BF_OK) assert_int_equal(bf_context_synchronize(gpu), BF_OK);
+    bf_status found = finish_call(reduce(p, gpu, &a, &b, m->queued));
     if (!host && found == BF_OK) fetch_results(m, offset);
     m->found = found_memory + 64 + offset;
     compare(m, m->queued ? "queued" : host ? "host" : "device", found, expected);

@@ -139,6 +139,31 @@ static void check_queued(const problem *p, bf_reduction op, const bf_reduce_opti
     compare(p, op, o, host, device, to, true, "on a stream");
 }
 
+/* Checks that a call on a stream fails later where one that waits does, for the same reason. */
+static void check_later(const problem *p, bf_reduction op, bf_reduce_options o, const arrays *host,
+                        const arrays *device, bf_dtype to) {
+    if (op == BF_DOT) return;
+    const bool cleared = (p->seed >> 7) % 2 == 0;
+    if (cleared) o.empty = NULL;
+    char text[400];
+    describe(p, op, &o, text);
+    const bf_status expected = call(cpu, op, host, &o, false);
+    o.later = 1;
+    soil(device, to, p->slots * p->width);
+    assert_int_equal(
+        bf_reduce_index_async(gpu, op, &device->a, &device->index, &o, &device->values, NULL, NULL),
+        BF_OK);
+    const bf_status status = bf_context_synchronize(gpu);
+    if (status != expected)
+        fail_msg("%s, later: status %d, not %d: %s", text, (int)status, (int)expected,
+                 bf_context_message(gpu));
+    if (status != BF_OK)
+        assert_string_equal(bf_context_message(gpu), bf_context_message(cpu));
+    else
+        compare(p, op, &o, host, device, to, false, "later");
+    assert_int_equal(bf_context_failure(gpu), BF_OK);
+}
+
 static void check_op(const problem *p, bf_reduction op, bf_nan_policy nan, bf_dtype out) {
     bf_value empty = {.dtype = BF_NONE};
     bf_reduce_options o = BF_REDUCE_OPTIONS(.nan = nan, .out_dtype = out, .ddof = 1);
@@ -156,9 +181,9 @@ static void check_op(const problem *p, bf_reduction op, bf_nan_policy nan, bf_dt
     if (status != expected)
         fail_msg("%s: status %d, not %d: %s", text, (int)status, (int)expected,
                  bf_context_message(gpu));
-    if (status != BF_OK) return;
-    compare(p, op, &o, &host, &device, to, true, "waiting");
-    check_queued(p, op, &o, &host, &device, to);
+    if (status == BF_OK) compare(p, op, &o, &host, &device, to, true, "waiting");
+    if (status == BF_OK) check_queued(p, op, &o, &host, &device, to);
+    check_later(p, op, o, &host, &device, to);
 }
 
 static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD,    BF_SUMSQ,  BF_NORM,
@@ -290,6 +315,9 @@ static void the_first_wrong_index_is_named(void **unused) {
         problem p = {BF_F32, BF_I64, 50000, widths[w], 1000, EVEN, KIND_NARROW, 0, 0, 3};
         fill_rows(&p);
         arrays device = arrays_in(&p, on_device, BF_F64);
+        bf_array most = device.values;
+        most.dtype = BF_F32;
+        bf_status status;
         int64_t bad[] = {-1, 1000}, at[] = {33333, 777}, wrong = 0;
         for (int i = 0; i < 2; i++)
             assert_int_equal(
@@ -306,6 +334,17 @@ static void the_first_wrong_index_is_named(void **unused) {
         assert_int_equal(bf_context_synchronize(gpu), BF_OK);
         assert_int_equal(bf_memory_copy(gpu, &wrong, place, sizeof wrong), BF_OK);
         assert_int_equal(wrong, 777);
+        const bf_reduce_options later = BF_REDUCE_OPTIONS(.later = 1);
+        for (int i = 0; i < 2; i++) /* the first call that fails is reported, once */
+            assert_int_equal(bf_reduce_index_async(gpu, i ? BF_MAX : BF_PROD, &device.a,
+                                                   &device.index, &later,
+                                                   i ? &most : &device.values, NULL, NULL),
+                             BF_OK);
+        while ((status = bf_context_failure(gpu)) == BF_OK) {
+        }
+        assert_int_equal(status, BF_E_ARGUMENT);
+        assert_string_equal(bf_context_message(gpu), "index 777 is 1000, outside 0 to 999");
+        assert_int_equal(bf_context_synchronize(gpu), BF_OK);
     }
 }
 

@@ -25,10 +25,10 @@ typedef struct many {
     bf_dtype dtype;
     bf_reduce_options options;
     bf_value empty;
-    bool has_fits, queued;
-    int64_t count;          /* how many results there are */
-    bf_array values, fits;  /* shapes of results; where, is set by those below */
-    char *expected, *found; /* on the host: values, and behind them fits */
+    bool has_fits, queued, later; /* later: a queued call, which fails later */
+    int64_t count;                /* how many results there are */
+    bf_array values, fits;        /* shapes of results; where, is set by those below */
+    char *expected, *found;       /* on the host: values, and behind them fits */
 } many;
 
 static inline data_kind any_kind(uint64_t *seed) {
@@ -62,8 +62,10 @@ static inline void fill_factors(bf_dtype dtype, int64_t n, uint64_t seed) {
 static inline void pick_options(many *m, uint64_t *seed) {
     static const bf_nan_policy policies[] = {BF_NAN_PROPAGATE, BF_NAN_SKIP, BF_NAN_ERROR};
     m->queued = pick(seed, 2) && m->op != BF_DOT;
-    m->options = BF_REDUCE_OPTIONS(.nan = policies[pick(seed, m->queued ? 2 : 3)],
+    m->later = m->queued && pick(seed, 2);
+    m->options = BF_REDUCE_OPTIONS(.nan = policies[pick(seed, m->queued && !m->later ? 2 : 3)],
                                    .ddof = (int)pick(seed, 2));
+    m->options.later = m->later;
     if (m->op != BF_VAR && m->op != BF_STD) m->options.ddof = 0;
     bool ordered = m->op == BF_MIN || m->op == BF_MAX || m->op == BF_ARGMIN || m->op == BF_ARGMAX;
     if (!ordered && pick(seed, 3) == 0) m->options.out_dtype = pick(seed, 2) ? BF_F32 : BF_F64;
@@ -91,11 +93,18 @@ static inline void fetch_results(many *m, int offset) {
         assert_int_equal(bf_memory_copy(gpu, to, m->values.data, (size_t)m->count * bytes), BF_OK);
 }
 
+/* Returns what a call on the GPU ends with, once all is done. */
+static inline bf_status finish_call(bf_status status) {
+    return status == BF_OK ? bf_context_synchronize(gpu) : status;
+}
+
 static inline void compare(const many *m, const char *how, bf_status found, bf_status expected) {
     const size_t bytes = bf_dtype_size(m->values.dtype);
     if (found != expected)
         fail_msg("%s of %s: %s (%s), not %s", how, m->what, bf_status_string(found),
                  bf_context_message(gpu), bf_status_string(expected));
+    if (m->later && expected != BF_OK)
+        assert_string_equal(bf_context_message(gpu), bf_context_message(cpu));
     if (expected != BF_OK) return;
     for (int64_t i = 0; i < m->count; i++)
         if (memcmp(m->found + (size_t)i * bytes, m->expected + (size_t)i * bytes, bytes))

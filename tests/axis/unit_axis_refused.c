@@ -211,7 +211,16 @@ static void calls_on_a_stream_tell_what_is_wrong(void **unused) {
     assert_memory_equal(&few[1], &nan, sizeof nan);
     REFUSED(bf_reduce_axes_async(c, BF_SUM, &matrix, (int[]){1}, 1,
                                  &BF_REDUCE_OPTIONS(.nan = BF_NAN_ERROR), &out, NULL),
-            BF_E_ARGUMENT, "cannot fail for a NaN");
+            BF_E_ARGUMENT, "fails for a NaN later, or never");
+    const bf_reduce_options later = BF_REDUCE_OPTIONS(.later = 1);
+    REFUSED(bf_reduce_index_async(c, BF_SUM, &matrix, &index, &later, &out, NULL, &wrong),
+            BF_E_ARGUMENT, "no place for what is wrong");
+    REFUSED(bf_reduce_axes_async(c, BF_MIN, &none, (int[]){0}, 1, &later, &results, NULL),
+            BF_E_EMPTY, "result 0");
+    REFUSED(bf_reduce_axes_async(c, BF_SUM, &matrix, (int[]){1}, 1, &BF_REDUCE_OPTIONS(.later = 2),
+                                 &out, NULL),
+            BF_E_ARGUMENT, "later is 2");
+    assert_int_equal(bf_context_failure(c), BF_OK);
     out = (bf_array){values, BF_F64, 2, {4, COLUMNS}, {1, 4}};
     REFUSED(bf_reduce_index_async(c, BF_SUM, &matrix, &index, NULL, &out, NULL, &wrong),
             BF_E_ARGUMENT, "the values are contiguous");

@@ -40,6 +40,7 @@ static void contexts(void **unused) {
     assert_int_equal(bf_context_threads(NULL), 0);
     REFUSED(bf_context_set_stream(NULL, NULL));
     REFUSED(bf_context_synchronize(NULL));
+    REFUSED(bf_context_failure(NULL));
     REFUSED(bf_context_watch(NULL, NULL));
     REFUSED(bf_context_watch(c, &BF_WATCH(.tick = NULL)));
     REFUSED(bf_device_describe(0, NULL));

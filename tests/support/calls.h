@@ -80,6 +80,7 @@ static inline int world_write(void *arg, const void *bytes, size_t size, const v
 }
 
 CALL(bf_context_synchronize, w->context)
+CALL(bf_context_failure, w->context)
 CALL(bf_context_watch, w->context, NULL)
 CALL(bf_reduce, w->context, BF_SUM, &w->f64, NULL, w->values)
 CALL(bf_reduce_async, w->context, BF_SUM, &w->f64, NULL, w->values)
@@ -571,6 +572,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_groups_clear),
     ENTRY(bf_table_clear),
     ENTRY(bf_context_synchronize),
+    ENTRY(bf_context_failure),
     ENTRY(bf_context_watch),
     ENTRY(bf_context_set_stream),
     ENTRY(bf_memory_allocate),

@@ -63,9 +63,12 @@ bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduct
                               const bf_array *a, const bf_reduce_options *options) {
     bf_status status = bf_axis_open(call, context, op, a, NULL, options);
     if (status != BF_OK) return status;
-    if (call->options.nan == BF_NAN_ERROR)
-        return bf_fail(context, BF_E_ARGUMENT, "a call on a stream cannot fail for a NaN");
     call->results.queued = true;
+    call->results.later = call->options.later != 0;
+    if (call->results.later) return BF_OK;
+    if (call->options.nan == BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "a call on a stream fails for a NaN later, or never");
     if (call->operands.kind == BF_KIND_EXTREME && call->options.empty == NULL) {
         bf_dtype to = call->results.to;
         uint64_t bits = bf_dtype_is_float(to) ? bf_format_nan(bf_format_of(to)) : 0;
@@ -129,7 +132,10 @@ bf_status bf_axis_place(bf_axis_call *call, const bf_array *more) {
     demand.n = n;
     demand.memory = memory;
     bf_status status = bf_place(call->context, &demand);
-    return status == BF_OK ? check_reach(call, memory, n) : status;
+    if (status == BF_OK) status = check_reach(call, memory, n);
+    if (call->results.later && call->context->used == &bf_backend_cpu)
+        call->results.queued = call->results.later = false; /* it is done when the call returns */
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -18,7 +18,10 @@ static bf_status check_shape(const bf_axis_call *call, const bf_array *results) 
 /* On a stream: nothing is copied, and there is a place for what is wrong. */
 static bf_status check_queued(const bf_axis_call *call) {
     const int64_t *wrong = call->results.wrong;
-    if (wrong == NULL || (uintptr_t)wrong % 8 != 0)
+    if (call->results.later && wrong != NULL)
+        return bf_fail(call->context, BF_E_ARGUMENT,
+                       "a call that fails later has no place for what is wrong");
+    if (!call->results.later && (wrong == NULL || (uintptr_t)wrong % 8 != 0))
         return bf_fail(call->context, BF_E_ARGUMENT,
                        "no place, aligned to 8 bytes, for what is wrong");
     for (int i = 0; i < BF_AXIS_INPUTS; i++) {
@@ -34,7 +37,7 @@ static bf_status check_queued(const bf_axis_call *call) {
 static bf_status settle_nothing(bf_axis_call *call) {
     static const int64_t none = -1;
     bf_context *context = call->context;
-    if (!call->results.queued) return BF_OK;
+    if (call->results.wrong == NULL) return BF_OK;
     bf_status status = bf_axis_place(call, NULL);
     if (status != BF_OK) return status;
     return context->used->memory->copy(context, call->results.wrong, &none, sizeof none);

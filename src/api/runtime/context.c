@@ -144,6 +144,16 @@ bf_status bf_context_synchronize(bf_context *context) {
     return bf_leave(context, synchronize_context(context));
 }
 
+static bf_status find_failure(bf_context *context) {
+    const bf_backend *gpu = bf_backend_open(context);
+    return gpu == NULL ? BF_OK : gpu->failure(context);
+}
+
+bf_status bf_context_failure(bf_context *context) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, find_failure(context));
+}
+
 bf_status bf_leave_budget(bf_context *context, bf_status status) {
     const bf_budget *b = &context->budget;
     const long long wanted = __atomic_load_n(&b->wanted, __ATOMIC_RELAXED);

@@ -61,6 +61,12 @@ struct bf_cuda_axis_board {
 };
 enum { BF_CUDA_AXIS_NAN, BF_CUDA_AXIS_EMPTY, BF_CUDA_AXIS_OVERFLOW };
 
+/* Why a result fails, of what a board says. */
+static inline __host__ __device__ bf_status bf_cuda_axis_why(unsigned long long failure) {
+    const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
+    return why[failure % 4];
+}
+
 /* A piece of a segment that is too long for one warp. */
 struct bf_cuda_axis_unit {
     int64_t slot;
@@ -88,7 +94,7 @@ struct bf_cuda_axis_params {
     uint64_t empty;
     void *values;
     uint8_t *fits;
-    bool unread;     /* the call is enqueued: nobody asks the board whether it failed */
+    bool unread;     /* nobody asks the board whether the call failed */
     int64_t *report; /* becomes the first wrong offset, or -1, in the end; NULL: nothing */
 
     /* schedule */
@@ -204,6 +210,16 @@ bf_status bf_cuda_axis_reach(bf_cuda_axis_call *call, int i, const void *from, i
 /* Waits, and returns the failure of the first result that fails: result 0 of the kernels is number
  * `first` of the call. */
 bf_status bf_cuda_axis_wait(bf_cuda_axis_call *call, int64_t first);
+/* Ends a call all of whose work is enqueued: waits, or enqueues the report, or neither. rows NULL:
+ * there are no places. */
+bf_status bf_cuda_axis_conclude(bf_cuda_axis_call *call, const bf_rows *rows);
+/* report.cu: enqueues a kernel that keeps what the board says, if it is a failure and the first
+ * since bf_cuda_axis_failure, which reports and clears it. wrong, failed: on the board; NULL:
+ * never. */
+bf_status bf_cuda_axis_report(bf_context *context, const bf_operands *operands, const bf_rows *rows,
+                              const bf_results *results, const unsigned long long *wrong,
+                              const unsigned long long *failed);
+bf_status bf_cuda_axis_failure(bf_context *context);
 /* Brings results to where they belong, if status is BF_OK, and frees. Returns the status. */
 bf_status bf_cuda_axis_end(bf_cuda_axis_call *call, bf_status status, int64_t count);
 /* The first kernel, and the last: of exact sums that have been marked. */

@@ -45,7 +45,7 @@ static bf_status reach_results(bf_cuda_axis_call *call, int i, void *to, int64_t
 
 static void set_empty(bf_cuda_axis_params *p, const bf_results *results) {
     const bf_value *empty = results->options->empty;
-    p->has_empty = empty != NULL || results->queued;
+    p->has_empty = empty != NULL || bf_results_go_on(results);
     if (empty != NULL)
         memcpy(&p->empty, &empty->as, (size_t)p->bytes); /* low bytes come first */
     else if (bf_dtype_is_float(p->to))
@@ -71,8 +71,8 @@ bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
     p->ddof = options->ddof;
     p->overflow = options->overflow;
     p->out_dtype = options->out_dtype;
-    p->wraps = options->overflow == BF_OVERFLOW_WRAP || results->queued;
-    p->unread = results->queued;
+    p->wraps = options->overflow == BF_OVERFLOW_WRAP || bf_results_go_on(results);
+    p->unread = bf_results_go_on(results);
     set_empty(p, results);
     void *fits = NULL;
     bf_status status = reach_results(call, OUT, results->values, count * p->bytes, &p->values);
@@ -83,13 +83,21 @@ bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
 }
 
 bf_status bf_cuda_axis_wait(bf_cuda_axis_call *call, int64_t first) {
-    static const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
     uint64_t failure;
     bf_status status = bf_cuda_fetch_words(call->context, cudaSuccess, &call->params.board->failure,
                                            1, &failure, "reductions of many at once");
     if (status != BF_OK || failure == ~(uint64_t)0) return status;
-    return bf_axis_refuse(call->context, why[failure % 4], call->operands->op, call->results->to,
-                          call->results->first + first + (int64_t)(failure / 4));
+    return bf_axis_refuse(call->context, bf_cuda_axis_why(failure), call->operands->op,
+                          call->results->to, call->results->first + first + (int64_t)(failure / 4));
+}
+
+bf_status bf_cuda_axis_conclude(bf_cuda_axis_call *call, const bf_rows *rows) {
+    const bf_results *results = call->results;
+    const bf_cuda_axis_board *board = call->params.board;
+    if (!results->queued) return bf_cuda_axis_wait(call, 0);
+    if (!results->later) return BF_OK;
+    return bf_cuda_axis_report(call->context, call->operands, rows, results,
+                               rows != NULL ? &board->wrong : NULL, &board->failure);
 }
 
 bf_status bf_cuda_axis_end(bf_cuda_axis_call *call, bf_status status, int64_t count) {

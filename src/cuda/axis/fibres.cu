@@ -62,7 +62,7 @@ static bf_status reduce_in_place(bf_cuda_axis_call *call, const bf_fibres *fibre
     p->b = call->operands->b;
     set_layout(&p->at, fibres);
     bf_status status = bf_cuda_axis_enqueue(call->context, p, NULL);
-    return status == BF_OK && !call->results->queued ? bf_cuda_axis_wait(call, 0) : status;
+    return status == BF_OK ? bf_cuda_axis_conclude(call, NULL) : status;
 }
 
 /* Fibres [first, first + n), in the copies. */

@@ -54,7 +54,7 @@ static bf_status reduce_rows(bf_cuda_axis_call *call, bf_rows *rows) {
     status = bf_cuda_axis_enqueue(context, &call->params, results->queued ? NULL : &wrong);
     if (status != BF_OK) return status;
     if (wrong >= 0) return refuse_offset(context, rows, wrong);
-    return results->queued ? BF_OK : bf_cuda_axis_wait(call, 0);
+    return bf_cuda_axis_conclude(call, rows);
 }
 
 bf_status bf_cuda_reduce_segments(bf_context *context, const bf_operands *operands,

@@ -15,6 +15,7 @@
 enum {
     BF_CUDA_LETTER_WORDS = 81,  /* most of a letter */
     BF_CUDA_LETTER_PLAIN = 256, /* the most of its plain words */
+    BF_CUDA_LATE_WORDS = 16,
     BF_CUDA_NOTES = 8
 };
 
@@ -34,6 +35,7 @@ static const unsigned long long BF_CUDA_NO_FAILURE = ~0ull; /* kernels keep the 
 struct bf_cuda_mailbox_memory {
     bf_cuda_letter letter;
     unsigned long long failures[BF_CUDA_FAILURES];
+    int64_t late[BF_CUDA_LATE_WORDS]; /* what axis/report.cu leaves; 0: nothing */
 };
 
 struct bf_cuda_mailbox {

@@ -99,12 +99,16 @@ int64_t bf_gpus_cut(int64_t n, int parts, int i, int64_t index) {
 
 /* ---- one GPU --------------------------------------------------------------------------------- */
 
-static void wait_for_gpu(bf_gpus *all, bf_gpu *gpu) {
-    bf_status status = all->by->synchronize(gpu->context);
-    gpu->busy = false;
+/* Keeps the first failure of what was enqueued. */
+static void keep_failure(bf_gpus *all, const bf_gpu *gpu, bf_status status) {
     if (status == BF_OK || all->late != BF_OK) return;
     all->late = status;
     memcpy(all->late_message, gpu->context->message, sizeof all->late_message);
+}
+
+static void wait_for_gpu(bf_gpus *all, bf_gpu *gpu) {
+    keep_failure(all, gpu, all->by->synchronize(gpu->context));
+    gpu->busy = false;
 }
 
 /* Waits for what is enqueued on GPUs other than `but`. */
@@ -214,11 +218,23 @@ bf_status bf_gpus_run(bf_context *context, int gpus, bf_gpus_work *work, void *a
     return BF_OK;
 }
 
-bf_status bf_gpus_synchronize(bf_context *context) {
+static bf_status report_failure(bf_context *context) {
     bf_gpus *all = context->gpus;
-    wait_for_others(all, -1);
     bf_status status = all->late;
     all->late = BF_OK;
     if (status != BF_OK) memcpy(context->message, all->late_message, sizeof context->message);
     return status;
+}
+
+bf_status bf_gpus_synchronize(bf_context *context) {
+    wait_for_others(context->gpus, -1);
+    return report_failure(context);
+}
+
+bf_status bf_gpus_failure(bf_context *context) {
+    bf_gpus *all = context->gpus;
+    for (int i = 0; i < all->count && all->late == BF_OK; i++)
+        if (all->gpu[i].busy)
+            keep_failure(all, &all->gpu[i], all->by->failure(all->gpu[i].context));
+    return report_failure(context);
 }

@@ -74,5 +74,7 @@ bf_status bf_gpus_run(bf_context *context, int gpus, bf_gpus_work *work, void *a
 
 /* Waits for all that is enqueued. Returns the first failure of _async calls since the last time. */
 bf_status bf_gpus_synchronize(bf_context *context);
+/* Returns it if it is known by now. */
+bf_status bf_gpus_failure(bf_context *context);
 
 #endif

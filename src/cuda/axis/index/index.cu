@@ -93,7 +93,15 @@ bf_status refuse_place(bf_context *context, const bf_rows *rows, int64_t at) {
     return bf_axis_wrong_place(context, rows, at, value);
 }
 
+/* Enqueues the report of what the board says. */
+bf_status report(const index_call *c) {
+    const bf_cuda_index_board *board = c->params.board;
+    return bf_cuda_axis_report(c->context, c->operands, &c->rows, c->results, &board->wrong,
+                               &board->failure);
+}
+
 bf_status tell_wrong(const index_call *c) {
+    if (c->results->later) return report(c);
     if (c->results->wrong == NULL) return BF_OK;
     return check(c, cudaMemcpyAsync(c->results->wrong, &c->params.board->wrong, sizeof(int64_t),
                                     cudaMemcpyDefault, c->context->cuda->stream));
@@ -120,7 +128,8 @@ bf_status multiply(index_call *c) {
     bf_cuda_index_params *p = &c->params;
     const size_t bytes = (size_t)(c->rows.count * c->rows.width * p->bytes);
     bf_status status = bf_cuda_index_sort(context, &c->rows, true, p->board, &c->sorted, &p->order);
-    if (status == BF_OK && !c->results->queued) status = settle(c);
+    if (status == BF_OK && !bf_results_go_on(c->results))
+        status = c->results->later ? report(c) : settle(c);
     if (status != BF_OK) return status;
     if ((c->gathered = bf_cuda_alloc(context, bytes)) == NULL) return BF_E_MEMORY;
     status = check(c, bf_cuda_index_gather(context->cuda, *p, c->gathered));
@@ -191,7 +200,7 @@ void bf_cuda_index_set_operands(bf_cuda_index_params *p, bf_reduction op, bf_dty
 
 void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *results) {
     p->options = *results->options;
-    if (results->queued) p->options.overflow = BF_OVERFLOW_WRAP;
+    if (bf_results_go_on(results)) p->options.overflow = BF_OVERFLOW_WRAP;
     p->to = results->to;
     p->to_bytes = bf_dtype_bytes(p->to);
     p->aligned = (uintptr_t)results->values % (unsigned)p->to_bytes == 0;
@@ -203,7 +212,6 @@ void bf_cuda_index_set_results(bf_cuda_index_params *p, const bf_results *result
 
 bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *p,
                                const bf_rows *rows, int64_t first, const bf_results *results) {
-    static const bf_status why[] = {BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW};
     int64_t words[2];
     bf_status status =
         bf_cuda_fetch_words(context, cudaSuccess, p->board, 2, words, "reducing by index on a GPU");
@@ -212,7 +220,7 @@ bf_status bf_cuda_index_settle(bf_context *context, const bf_cuda_index_params *
     if (rows != NULL && words[0] != -1) return refuse_place(context, rows, first + words[0]);
     if (results == NULL || words[1] == -1) return BF_OK;
     uint64_t failure = (uint64_t)words[1];
-    return bf_axis_refuse(context, why[failure % 4], p->op, results->to,
+    return bf_axis_refuse(context, bf_cuda_axis_why(failure), p->op, results->to,
                           results->first + (int64_t)(failure / 4));
 }
 

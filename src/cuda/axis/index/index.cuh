@@ -12,6 +12,7 @@
 #ifndef BF_CUDA_AXIS_INDEX_INDEX_CUH
 #define BF_CUDA_AXIS_INDEX_INDEX_CUH
 
+#include "cuda/axis/axis.cuh"
 #include "cuda/reduce/aggregate_value.cuh"
 #include "cuda/runtime/entry.cuh"
 #include "cuda/runtime/launch.cuh"
@@ -59,9 +60,6 @@ enum {
     BF_CUDA_INDEX_PARTS = 8,  /* threads of a slot whose rows are in order */
     BF_CUDA_INDEX_COPIES = 32 /* most copies of the words of a giant */
 };
-
-/* Why a result fails. */
-enum { BF_CUDA_INDEX_NAN, BF_CUDA_INDEX_EMPTY, BF_CUDA_INDEX_OVERFLOW };
 
 /* A slot with many rows. Its pieces are numbered from `piece` on. */
 struct bf_cuda_index_giant {
@@ -257,14 +255,14 @@ static __device__ __forceinline__ void bf_cuda_index_write(const bf_cuda_index_p
     if (p.fits != nullptr)
         p.fits[r] = fits;
     else if (!fits && p.options.overflow != BF_OVERFLOW_WRAP)
-        bf_cuda_index_fail(p, r, BF_CUDA_INDEX_OVERFLOW);
+        bf_cuda_index_fail(p, r, BF_CUDA_AXIS_OVERFLOW);
 }
 
 /* There is no value. */
 static __device__ __forceinline__ void bf_cuda_index_write_empty(const bf_cuda_index_params &p,
                                                                  int64_t r) {
     bf_cuda_index_write(p, r, p.empty, true);
-    if (!p.has_empty) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_EMPTY);
+    if (!p.has_empty) bf_cuda_index_fail(p, r, BF_CUDA_AXIS_EMPTY);
 }
 
 /* An extreme of a slot: the words of a giant. Rows are meaningless where there is none. */
@@ -276,7 +274,7 @@ static __device__ __forceinline__ void
 bf_cuda_index_finish_extreme(const bf_cuda_index_params &p, int64_t r, int64_t rows,
                              const bf_cuda_index_extreme &x) {
     bool nan = x.nans > 0 && p.options.nan != BF_NAN_SKIP, indexed = bf_is_indexed(p.op);
-    if (x.nans > 0 && p.options.nan == BF_NAN_ERROR) bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
+    if (x.nans > 0 && p.options.nan == BF_NAN_ERROR) bf_cuda_index_fail(p, r, BF_CUDA_AXIS_NAN);
     if (nan)
         bf_cuda_index_write(
             p, r, indexed ? (uint64_t)x.nan_row : bf_format_nan(bf_format_of(p.dtype)), true);

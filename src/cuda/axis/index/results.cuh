@@ -27,7 +27,7 @@ static __device__ __noinline__ void bf_cuda_index_finish(const bf_cuda_index_par
     uint64_t bits;
     bool fits = true;
     if (p.options.nan == BF_NAN_ERROR && words[BF_SUM_NAN] > 0) {
-        bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
+        bf_cuda_index_fail(p, r, BF_CUDA_AXIS_NAN);
         return;
     }
     const auto leading = [&](bool products, bool *negative) {

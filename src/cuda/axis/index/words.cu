@@ -39,7 +39,7 @@ template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
         const bool error = p.options.nan == BF_NAN_ERROR && nans > 0;
         uint64_t bits;
         if (error)
-            bf_cuda_index_fail(p, r, BF_CUDA_INDEX_NAN);
+            bf_cuda_index_fail(p, r, BF_CUDA_AXIS_NAN);
         else if (bf_dtype_is_float(p.to) && bf_cuda_axis_round_sums(
                                                 bf_cuda_index_asked(p), counts,
                                                 [&](bool of_products, bool *negative) {
