@@ -331,7 +331,8 @@ def check():
     >>> bitfold.check()
     """
     for context in stream_contexts():
-        context._call(lib.bf_context_synchronize, context._handle)
+        if context._lock.take_later():
+            context._call(lib.bf_context_synchronize, context._handle)
 
 
 # ---- reductions -----------------------------------------------------------------------------------
