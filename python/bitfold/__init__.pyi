@@ -112,8 +112,6 @@ _Exact: TypeAlias = _Number | Any  # with a scale a decimal.Decimal: Any, so tha
                                    # cast
 _Axis: TypeAlias = int | Sequence[int]
 
-def check() -> None: ...
-
 class _Rules(TypedDict, total=False):
     nan: _Nan
     out_dtype: _Dtype | None
@@ -121,7 +119,6 @@ class _Rules(TypedDict, total=False):
     correction: float | None
     overflow: _Overflow
     scale: int
-    check: Literal["now", "later"]
 
 class _Options(_Rules, total=False):
     dtype: _Dtype | None
