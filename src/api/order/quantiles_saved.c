@@ -98,7 +98,9 @@ static bool get_sections(bf_loading *l, bf_quantiles *q, bf_u128 *empty) {
 static bool set_search(bf_quantiles *q, bf_u128 empty) {
     for (int i = 0; i < q->m; i++)
         if (!(q->q[i] >= 0 && q->q[i] <= 1)) return false;
-    q->to = bf_quantiles_to(q, q->to == q->dtype);
+    const bool whole = q->to == q->dtype;
+    q->to = bf_quantiles_to(q, whole);
+    if (is_whole(q) != whole) return false; /* results are so without being asked for */
     if (q->has_empty)
         q->empty = q->to == BF_I128 ? bf_value_from_i128((bf_i128)empty)
                                     : bf_value_from_bits(q->to, (uint64_t)empty);
