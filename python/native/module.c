@@ -87,10 +87,15 @@ PyDoc_STRVAR(
     "read_on_stream(x, array)\n\nDoes the same for a tensor on a GPU. Returns what read "
     "does, and the stream on which its\nlibrary works now; or None: it is no such tensor.");
 
+PyDoc_STRVAR(jax_targets_text,
+             "jax_targets(path)\n\nOpens the library. Returns for each target of bitfold.jax its "
+             "name and, in capsules,\nits functions for CPUs and for GPUs.");
+
 static PyMethodDef methods[] = {
     {"attach", attach, METH_VARARGS, attach_text},
     {"read", native_read, METH_VARARGS, read_text},
     {"read_on_stream", native_read_on_stream, METH_VARARGS, read_on_stream_text},
+    {"jax_targets", native_jax_targets, METH_O, jax_targets_text},
     {NULL, NULL, 0, NULL},
 };
 

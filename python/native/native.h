@@ -208,4 +208,10 @@ const struct native_row *native_row_of(const char *name);
 PyObject *native_try(const native_function *function, PyObject *const *given, Py_ssize_t count,
                      PyObject *names);
 
+/* ---- JAX ------------------------------------------------------------------------------------- */
+
+/* jax_targets(path) in Python: opens the library. Returns for each target of bitfold.jax its name
+ * and, in capsules, its functions for CPUs and for GPUs. */
+PyObject *native_jax_targets(PyObject *self, PyObject *path);
+
 #endif
