@@ -12,21 +12,26 @@ from .._axis import _checked_axes
 from .._dtypes import FLOATS, LONG_NAMES, dtype_name
 from .._library import ArgumentError, DtypeError, ShapeError, library_path, native
 
-if native is None:
-    raise ImportError("bitfold.jax needs what of bitfold is written in C: install it with a C compiler")
-for _name, _on_cpu, _on_gpu in native.jax_targets(library_path()):
-    jax.ffi.register_ffi_target(f"bitfold_{_name}", _on_cpu, platform="cpu")
-    jax.ffi.register_ffi_target(f"bitfold_{_name}", _on_gpu, platform="CUDA")
-
 _NAMES = {jnp.dtype(long): name for long, name in LONG_NAMES.items()}
 _SLOTS_MOST = 2**31 - 1
 
 
+@functools.cache
+def _register():
+    if native is None:
+        raise ImportError("bitfold.jax needs what of bitfold is written in C: install it with a C compiler")
+    for name, on_cpu, on_gpu in native.jax_targets(library_path()):
+        jax.ffi.register_ffi_target(f"bitfold_{name}", on_cpu, platform="cpu")
+        jax.ffi.register_ffi_target(f"bitfold_{name}", on_gpu, platform="CUDA")
+
+
 def _call(name, results, *arrays, **numbers):
     """Calls a target. A batch is one call: the targets take any dimensions before those of an element."""
+    _register()
     results = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results]
     numbers = {key: np.asarray(each, np.int64)[()] for key, each in numbers.items()}
-    return jax.ffi.ffi_call(f"bitfold_{name}", results, vmap_method="broadcast_all")(*arrays, **numbers)
+    call = jax.ffi.ffi_call(f"bitfold_{name}", results, vmap_method="broadcast_all")
+    return _vary_as(arrays, call(*arrays, **numbers))
 
 
 def _sums(name, shape, dtype, *arrays, **numbers):
@@ -69,6 +74,25 @@ def _dtype_of_sums(x, dtype):
     if jax.dtypes.canonicalize_dtype(made) != made:
         raise DtypeError("sums of float64 need jax_enable_x64")
     return made
+
+
+def _vary_as(arrays, results):
+    """Makes results vary along all axes of a mesh along which one of the arrays does, under jax.shard_map."""
+    if not any(isinstance(x, jax.core.Tracer) for x in arrays):
+        return results
+    every = frozenset().union(*map(_varying, arrays))
+    return [_vary(x, tuple(every - _varying(x))) for x in results]
+
+
+def _varying(x):
+    kind = jax.typeof(x)
+    return kind.manual_axis_type.varying if hasattr(kind, "manual_axis_type") else kind.vma
+
+
+def _vary(x, axes):
+    if not axes:
+        return x
+    return jax.lax.pcast(x, axes, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary(x, axes)
 
 
 def _transposes(one, other):
@@ -133,18 +157,21 @@ def _kept(sums, fibres, keepdims):
 
 
 def sum(x, axis=None, keepdims=False, *, dtype=None):
+    """The sums along axes (None: of all), each the exact one, rounded once."""
     x = _array(x)
     fibres = _fibres(x, axis, dtype)
     return _kept(_total(x, fibres), fibres, keepdims)
 
 
 def dot(a, b, axis=None, keepdims=False, *, dtype=None):
+    """The dot products along axes (None: of all) of two arrays of one shape and dtype, exact, rounded once."""
     a, b = _array(a), _array(b)
     if a.shape != b.shape:
         raise ShapeError(f"a dot product of arrays of the shapes {a.shape} and {b.shape}")
     if a.dtype != b.dtype:
         raise DtypeError(f"a dot product of {a.dtype} and {b.dtype}")
     fibres = _fibres(a, axis, dtype)
+    a, b = _vary_as((a, b), (a, b))
     return _kept(_products(a, b, fibres), fibres, keepdims)
 
 
@@ -198,18 +225,24 @@ def _number_of_slots(m):
     return m
 
 
+def _sums_of_slots(index, rows, slots):
+    return _add(*_vary_as((index, rows), (index, rows)), slots)
+
+
 def index_add(m, index, values, *, dtype=None):
+    """The exact sums of the rows of each of m slots: row i is in slot index[i], which must be there."""
     rows, m = _array(values), _number_of_slots(m)
     slots = _Slots(m, rows.dtype, _dtype_of_sums(rows, dtype), "index_add")
-    return _add(_index_of(index, rows), rows, slots)
+    return _sums_of_slots(_index_of(index, rows), rows, slots)
 
 
 def segment_sum(data, segment_ids, num_segments, *, dtype=None):
+    """The exact sums of the rows of each segment, as jax.ops.segment_sum: rows of no segment are left out."""
     rows, m = _array(data), _number_of_slots(num_segments)
     index = _index_of(segment_ids, rows)
     index = jnp.where((index >= 0) & (index < m), index, m)  # one slot more, of what is left out
     slots = _Slots(m + 1, rows.dtype, _dtype_of_sums(rows, dtype), "segment_sum")
-    return _add(index, rows, slots)[:m]
+    return _sums_of_slots(index, rows, slots)[:m]
 
 
 # ---- order ----------------------------------------------------------------------------------------
@@ -241,6 +274,7 @@ _sort = jax.jit(_sort, static_argnums=(1, 2))
 
 
 def sort(x, axis=-1, *, descending=False):
+    """The elements of each line in order: -0 is before +0, and NaN is greater than all others."""
     x = _array(x)
     if x.ndim == 0:
         raise ShapeError("an array of no dimensions has no order")
