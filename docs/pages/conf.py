@@ -30,7 +30,7 @@ suppress_warnings = ["myst.header"]  # documents that begin with a smaller headi
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
-autodoc_mock_imports = ["torch"]
+autodoc_mock_imports = ["torch", "jax", "numpy"]
 python_maximum_signature_line_length = 90
 c_maximum_signature_line_length = 90
 
