@@ -13,10 +13,10 @@ try:
     import jax
 except ImportError:
     raise unittest.SkipTest("JAX is not installed") from None
-try:
-    import bitfold.jax
-except ImportError as reason:
-    raise unittest.SkipTest(str(reason)) from None
+import bitfold.jax
+
+if bitfold._library.native is None:
+    raise unittest.SkipTest("what of the module is written in C was not built")
 
 import jax.numpy as jnp
 import numpy as np
@@ -147,7 +147,7 @@ class Jax(unittest.TestCase):
                 lambda x: bitfold.jax.segment_sum(x, jnp.array([0, 1, 1]), 2),
             ):  # fmt: skip
                 for call in (function, jax.jit(function)):
-                    with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "OUT_OF_RANGE: bitfold.jax"):
+                    with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "bitfold.jax.*does not fit"):
                         call(wide).block_until_ready()
 
     @with_x64(False)
@@ -339,8 +339,8 @@ class Jax(unittest.TestCase):
             results = [work(jnp.zeros(n, dtype, device=DEVICES[1]), i) for i in range(5)]
             for i, (total, dot, parts, by_index, last) in enumerate(results):
                 self.assertEqual((total, dot, last), (i * n, i * i * n, i))
-                self.equal(parts.astype(float), np.full(4, i * n / 4, parts.astype(float).dtype))
-                self.equal(by_index.astype(int), jnp.bincount(index, length=7) * i)
+                self.equal(parts.astype("f4"), np.full(4, i * n / 4, "f4"))
+                self.equal(by_index.astype("i4"), (jnp.bincount(index, length=7) * i).astype("i4"))
 
     # ---- errors ---------------------------------------------------------------------------------
 
@@ -357,17 +357,17 @@ class Jax(unittest.TestCase):
             (bitfold.DtypeError, lambda: bitfold.jax.sum(x, dtype="f64")),
             (bitfold.DtypeError, lambda: bitfold.jax.sum(x, dtype="f16")),
             (bitfold.DtypeError, lambda: bitfold.jax.sum(x, dtype="i32")),
-            (bitfold.DtypeError, lambda: bitfold.jax.sum(x.astype(complex))),
+            (bitfold.DtypeError, lambda: bitfold.jax.sum(x.astype(jnp.complex64))),
             (bitfold.DtypeError, lambda: bitfold.jax.sum(x.astype(jnp.float8_e5m2))),
             (bitfold.DtypeError, lambda: bitfold.jax.sum(np.full(3, 0.1))),
             (bitfold.DtypeError, lambda: bitfold.jax.sum(np.full(3, 2**40))),
             (bitfold.DtypeError, lambda: bitfold.jax.sum(jax.random.key(0))),
-            (bitfold.DtypeError, lambda: bitfold.jax.dot(x, x.astype(int))),
+            (bitfold.DtypeError, lambda: bitfold.jax.dot(x, x.astype(jnp.int32))),
             (bitfold.DtypeError, lambda: bitfold.jax.index_add(2, index * 1.0, x)),
             (bitfold.DtypeError, lambda: bitfold.jax.segment_sum(x, index > 0, 2)),
             (bitfold.ShapeError, lambda: bitfold.jax.dot(x, x[0])),
             (bitfold.ShapeError, lambda: bitfold.jax.index_add(2, index[1:], x)),
-            (bitfold.ShapeError, lambda: bitfold.jax.segment_sum(x, jnp.ones((4, 3), int), 2)),
+            (bitfold.ShapeError, lambda: bitfold.jax.segment_sum(x, jnp.ones((4, 3), "i4"), 2)),
             (bitfold.ShapeError, lambda: bitfold.jax.index_add(2, 0, 1.0)),
             (bitfold.ShapeError, lambda: bitfold.jax.sort(1.0)),
             (TypeError, lambda: bitfold.jax.index_add(2.0, index, x)),

@@ -1,4 +1,4 @@
-"""The example programs for MPI, Dask and PyTorch: each checks its results itself."""
+"""The example programs for MPI, Dask, PyTorch and JAX: each checks its results itself."""
 
 import os
 import shutil
@@ -50,6 +50,11 @@ class Programs(unittest.TestCase):
     def test_a_model_is_trained_to_the_same_bits(self):
         self.need("torch")
         said = self.result(sys.executable, example("torch_exact.py"), "--steps", "5")
+        self.assertTrue(said.endswith("all are the same\n"), said)
+
+    def test_a_line_is_fitted_to_the_same_bits(self):
+        self.need("jax")
+        said = self.result(sys.executable, example("jax_exact.py"), "--steps", "5")
         self.assertTrue(said.endswith("all are the same\n"), said)
 
 

@@ -12,22 +12,18 @@ from .._axis import _checked_axes
 from .._dtypes import FLOATS, LONG_NAMES, dtype_name
 from .._library import ArgumentError, DtypeError, ShapeError, library_path, native
 
+for _name, _on_cpu, _on_gpu in native.jax_targets(library_path()) if native else []:
+    jax.ffi.register_ffi_target(f"bitfold_{_name}", _on_cpu, platform="cpu")
+    jax.ffi.register_ffi_target(f"bitfold_{_name}", _on_gpu, platform="CUDA")
+
 _NAMES = {jnp.dtype(long): name for long, name in LONG_NAMES.items()}
 _SLOTS_MOST = 2**31 - 1
 
 
-@functools.cache
-def _register():
-    if native is None:
-        raise ImportError("bitfold.jax needs what of bitfold is written in C: install it with a C compiler")
-    for name, on_cpu, on_gpu in native.jax_targets(library_path()):
-        jax.ffi.register_ffi_target(f"bitfold_{name}", on_cpu, platform="cpu")
-        jax.ffi.register_ffi_target(f"bitfold_{name}", on_gpu, platform="CUDA")
-
-
 def _call(name, results, *arrays, **numbers):
     """Calls a target. A batch is one call: the targets take any dimensions before those of an element."""
-    _register()
+    if native is None:
+        raise ImportError("bitfold.jax needs what of bitfold is written in C: install it with a C compiler")
     results = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results]
     numbers = {key: np.asarray(each, np.int64)[()] for key, each in numbers.items()}
     call = jax.ffi.ffi_call(f"bitfold_{name}", results, vmap_method="broadcast_all")
