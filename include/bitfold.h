@@ -46,6 +46,7 @@
 #include "bitfold/options.h"
 #include "bitfold/order.h"
 #include "bitfold/reduce.h"
+#include "bitfold/scan.h"
 #include "bitfold/state.h"
 #include "bitfold/table.h"
 #include "bitfold/time.h"

@@ -11,6 +11,7 @@
 #include "cpu/map/map.h"
 #include "cpu/order/order.h"
 #include "cpu/reduce/reduce.h"
+#include "cpu/scan/scan.h"
 #include "cpu/table/table.h"
 
 #include <stdio.h>
@@ -70,6 +71,7 @@ static const bf_reduce_backend reduce_backend = {.absorb = bf_cpu_reduce};
 static const bf_map_backend map_backend = {.run = bf_cpu_map};
 static const bf_histogram_backend histogram_backend = {.count = bf_cpu_histogram};
 static const bf_julia_backend julia_backend = {.count = bf_cpu_julia};
+static const bf_scan_backend scan_backend = {.run = bf_cpu_scan};
 static const bf_comm_backend comm_backend = {.add = bf_cpu_comm_add};
 
 const bf_backend bf_backend_cpu = {
@@ -84,6 +86,7 @@ const bf_backend bf_backend_cpu = {
     .group = &bf_cpu_groups_backend,
     .axis = &bf_cpu_axis_backend,
     .order = &bf_cpu_order_backend,
+    .scan = &scan_backend,
     .julia = &julia_backend,
     .expression = &bf_cpu_expression_backend,
     .dictionary = &bf_cpu_dictionaries,

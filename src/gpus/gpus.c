@@ -9,6 +9,7 @@
 #include "gpus/reduce/reduce.h"
 #include "gpus/runtime/context.h"
 #include "gpus/runtime/memory.h"
+#include "gpus/scan/scan.h"
 #include "gpus/table/table.h"
 #include "seam/device.h"
 
@@ -49,6 +50,7 @@ const bf_backend bf_backend_gpus = {
     .group = &bf_gpus_group_backend,
     .axis = &bf_gpus_axis_backend,
     .order = &bf_gpus_order_backend,
+    .scan = &bf_gpus_scan_backend,
     .julia = &bf_gpus_julia_backend,
     .expression = &bf_gpus_expression_backend,
 };

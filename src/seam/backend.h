@@ -37,6 +37,7 @@ typedef struct bf_backend {
     const struct bf_group_backend *group;
     const struct bf_axis_backend *axis;
     const struct bf_order_backend *order;
+    const struct bf_scan_backend *scan; /* NULL: the CPU scans */
     const struct bf_julia_backend *julia;
     const struct bf_expression_backend *expression;
     const struct bf_dictionary_backend *dictionary; /* NULL: the CPU has them all */

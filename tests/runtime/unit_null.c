@@ -277,6 +277,9 @@ static void order(void **unused) {
     REFUSED(bf_sort_rows(c, y, NULL, 1, NULL));
     REFUSED(bf_top(NULL, x, 0, 1, NULL, y, NULL));
     REFUSED(bf_top(c, NULL, 0, 1, NULL, y, NULL));
+    REFUSED(bf_scan(NULL, BF_SUM, x, 0, NULL, y));
+    REFUSED(bf_scan(c, BF_SUM, NULL, 0, NULL, y));
+    REFUSED(bf_scan(c, BF_SUM, x, 0, NULL, NULL));
     REFUSED(bf_rank(NULL, x, 0, BF_RANK_MIN, NULL, &w->i64));
     REFUSED(bf_rank(c, NULL, 0, BF_RANK_MIN, NULL, &w->i64));
     REFUSED(bf_rank(c, x, 0, BF_RANK_MIN, NULL, NULL));
@@ -345,6 +348,7 @@ static void many_results(void **unused) {
     int64_t wrong, runs;
     memset(w->out_integers, 0, sizeof w->out_integers);
     assert_int_equal(bf_reduce_dtype(BF_SUM, BF_F64, NULL), BF_F64);
+    assert_int_equal(bf_scan_dtype(BF_SUM, BF_F64, NULL), BF_F64);
     REFUSED(bf_reduce_axes(NULL, BF_SUM, x, &axis, 1, NULL, y, NULL));
     REFUSED(bf_reduce_axes(c, BF_SUM, NULL, &axis, 1, NULL, y, NULL));
     REFUSED(bf_reduce_axes(c, BF_SUM, x, NULL, 1, NULL, y, NULL));

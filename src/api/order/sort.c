@@ -17,13 +17,6 @@ typedef struct sorting {
     bf_flat input, sorted, positions;
 } sorting;
 
-static bool is_same_array(const bf_array *a, const bf_array *b) {
-    if (a->data != b->data || a->dtype != b->dtype || !bf_same_shape(a, b)) return false;
-    for (int d = 0; d < a->ndim; d++)
-        if (a->shape[d] > 1 && a->strides[d] != b->strides[d]) return false;
-    return true;
-}
-
 /* Checks the outputs, which have this shape. */
 static bf_status check_outputs(sorting *s, int ndim, const int64_t shape[]) {
     bf_order_call *call = &s->call;
@@ -34,7 +27,7 @@ static bf_status check_outputs(sorting *s, int ndim, const int64_t shape[]) {
     if ((s->values != NULL && !bf_array_has_shape(s->values, ndim, shape)) ||
         (s->index != NULL && !bf_array_has_shape(s->index, ndim, shape)))
         return bf_fail(call->context, BF_E_SHAPE, "the outputs have not the shape of the result");
-    s->in_place = s->values != NULL && s->k < 0 && is_same_array(array, s->values);
+    s->in_place = s->values != NULL && s->k < 0 && bf_same_array(array, s->values);
     if (s->in_place) {
         status = bf_flat_check(call->context, array, array->dtype, "values");
     } else if (s->values != NULL) {

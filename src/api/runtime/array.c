@@ -54,6 +54,13 @@ bool bf_same_shape(const bf_array *a, const bf_array *b) {
     return true;
 }
 
+bool bf_same_array(const bf_array *a, const bf_array *b) {
+    if (a->data != b->data || a->dtype != b->dtype || !bf_same_shape(a, b)) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] > 1 && a->strides[d] != b->strides[d]) return false;
+    return true;
+}
+
 enum { SHAPE_TEXT = BF_MAX_DIMS * 21 + 3 };
 
 /* Writes a shape as [2, 3]. */

@@ -29,6 +29,8 @@ static inline void bf_array_set(bf_array *array, bf_dtype dtype, const void *dat
 bool bf_array_is_contiguous(const bf_array *array);
 
 bool bf_same_shape(const bf_array *a, const bf_array *b);
+/* Are these the elements of one array, in the same places? */
+bool bf_same_array(const bf_array *a, const bf_array *b);
 /* Well-formed arrays of one shape, or BF_E_SHAPE with both shapes. */
 bf_status bf_check_same_shape(bf_context *context, const bf_array *a, const bf_array *b);
 bool bf_array_has_shape(const bf_array *array, int ndim, const int64_t shape[]);

@@ -1,0 +1,55 @@
+/* Scans: the reduction of every prefix of a line of elements.
+ *
+ * Each result has the bits that the reduction of its prefix alone has: the exact value, rounded
+ * once. It depends on the elements alone: never on threads, chunks or the device.
+ *
+ *   BF_SUM          of floats rounded to options->out_dtype, or to the array's dtype; a sum of
+ *                   nothing but -0 is -0. Of bools and signed integers BF_I64, of unsigned ones
+ *                   BF_U64, of BF_I128 BF_I128: exact, or BF_E_OVERFLOW
+ *   BF_PROD         of integers (not BF_I128): BF_I64 or BF_U64, exact, or BF_E_OVERFLOW
+ *   BF_MIN, BF_MAX  the array's dtype; IEEE 754-2019 minimum and maximum: -0 < +0, NaN propagates
+ *
+ * With BF_NAN_SKIP a NaN is as if absent: it repeats what came before. A minimum or maximum of no
+ * elements is options->empty, or BF_E_EMPTY if that is NULL.
+ *
+ * On failure nothing is written. */
+#ifndef BITFOLD_SCAN_H
+#define BITFOLD_SCAN_H
+
+#include "reduce.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bf_scan_options {
+    size_t size;        /* sizeof(bf_scan_options): see bitfold.h */
+    bf_nan_policy nan;  /* floats only; default: propagate */
+    bf_dtype out_dtype; /* sums of floats: BF_NONE (default: the array's dtype), or the float dtype
+                           that the exact sums are rounded to */
+    bf_overflow_policy overflow; /* integers: error (default), or wrap modulo 2^64 (of BF_I128,
+                                    2^128) */
+    const bf_value *empty; /* the minimum or maximum of nothing, of the array's dtype (of BF_I128 a
+                              BF_I192); NULL: BF_E_EMPTY */
+    int exclusive;         /* not 0: the prefix of an element ends before it, and is empty for the
+                              first one: 0 for sums, 1 for products */
+    int reverse;           /* not 0: prefixes begin at the end of the line */
+} bf_scan_options;
+
+/* BF_SCAN_OPTIONS(.exclusive = true). Options may be NULL in every call. */
+#define BF_SCAN_OPTIONS(...) BF_OPTIONS_OF(bf_scan_options, __VA_ARGS__)
+
+/* Returns the dtype of the results. BF_NONE: no scan has op, dtype or these options. */
+BF_API bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_options *options);
+
+/* Scans each line along axis (-ndim to ndim - 1) of an array of any strides. `values`, of
+ * bf_scan_dtype, has its shape; it is the array itself, where both have one dtype, or shares no
+ * memory with it. O(n). Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY,
+ * BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
+BF_API bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                         const bf_scan_options *options, const bf_array *values);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

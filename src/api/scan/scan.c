@@ -1,0 +1,238 @@
+/* Scans along an axis: arguments, arrays, and what must not fail half done. */
+#include "seam/scan.h"
+#include "api/reduce/reduce.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/flat.h"
+#include "api/runtime/sized.h"
+#include "rules/key/rank.h"
+#include "seam/memory.h"
+#include <bitfold/axis.h>
+
+typedef struct scanning {
+    bf_context *context;
+    const bf_array *array, *values;
+    bf_value empty; /* what the job's options.empty points to */
+    bf_flat input, output;
+    bf_scan_job job;
+} scanning;
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bf_status read_empty(scanning *s, const bf_value *given) {
+    const bf_prefix *p = &s->job.prefix;
+    const bf_dtype dtype = p->to == BF_I128 ? BF_I192 : p->to;
+    if (given == NULL || p->kind != BF_KIND_EXTREME) return BF_OK;
+    if (given->dtype != dtype)
+        return bf_fail(s->context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
+                       bf_dtype_name(given->dtype), bf_dtype_name(dtype));
+    s->empty = *given;
+    s->job.prefix.options.empty = &s->empty;
+    return BF_OK;
+}
+
+static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
+                              const bf_scan_options *given) {
+    bf_context *context = s->context;
+    bf_scan_options o = {.size = sizeof o};
+    bf_prefix *p = &s->job.prefix;
+    if (!bf_prefix_op(op))
+        return bf_fail(context, BF_E_ARGUMENT, "there is no scan by reduction number %d", (int)op);
+    if (given != NULL && !BF_READ(&o, given, reverse))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_scan_options: size is not set, or from a newer version");
+    if ((int)o.nan < 0 || o.nan > BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o.nan);
+    if (o.overflow != BF_OVERFLOW_ERROR && o.overflow != BF_OVERFLOW_WRAP)
+        return bf_fail(context, BF_E_ARGUMENT, "overflow of a scan is an error, or wraps");
+    *p = (bf_prefix){.op = op, .kind = bf_kind_of(op, dtype), .dtype = dtype};
+    p->options =
+        (bf_reduce_options){.size = sizeof p->options, .nan = o.nan, .overflow = o.overflow};
+    p->to = bf_prefix_dtype(op, dtype, o.out_dtype);
+    if (p->to == BF_NONE)
+        return bf_fail(context, BF_E_DTYPE, "no scan of %s by %s has results of %s",
+                       bf_dtype_name(dtype), bf_reduction_name(op),
+                       o.out_dtype == BF_NONE ? "that" : bf_dtype_name(o.out_dtype));
+    s->job.exclusive = o.exclusive != 0;
+    s->job.reverse = o.reverse != 0;
+    return read_empty(s, o.empty);
+}
+
+bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_options *options) {
+    bf_context messages = {.fixed = NULL}; /* nobody reads them */
+    scanning s = {.context = &messages};
+    return read_options(&s, op, dtype, options) == BF_OK ? s.job.prefix.to : BF_NONE;
+}
+
+static bf_status check_input(scanning *s) {
+    const bf_array *a = s->array;
+    const int64_t count = bf_array_elements(a, bf_number_bytes(a->dtype));
+    if (count < 0) return bf_fail(s->context, BF_E_ARGUMENT, "an array is not well formed");
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] > 1 && a->strides[d] == 0 && count > BF_REPEATS_MAX)
+            return bf_fail(s->context, BF_E_ARGUMENT,
+                           "an array that repeats memory has 2^40 elements");
+    return BF_OK;
+}
+
+static bf_status check_output(const scanning *s) {
+    bf_context *context = s->context;
+    if (s->values == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
+    bf_status status = bf_flat_check(context, s->values, s->job.prefix.to, "values");
+    if (status != BF_OK) return status;
+    if (!bf_same_shape(s->array, s->values))
+        return bf_fail(context, BF_E_SHAPE, "the values have not the shape of the array");
+    if (!bf_same_array(s->array, s->values) && bf_arrays_overlap(s->values, s->array))
+        return bf_fail(context, BF_E_ARGUMENT, "the values lie in part of the array's memory");
+    return BF_OK;
+}
+
+/* Sets the lines of the job, whose elements lie in C order. */
+static bf_status set_lines(scanning *s, int axis) {
+    bool named[BF_MAX_DIMS];
+    bf_scan_job *job = &s->job;
+    int at = 0;
+    bf_status status = bf_array_read_axes(s->context, s->array, &axis, 1, named);
+    if (status != BF_OK) return status;
+    while (!named[at]) at++;
+    job->outer = job->inner = 1;
+    job->length = s->array->shape[at];
+    for (int d = 0; d < at; d++) job->outer *= s->array->shape[d];
+    for (int d = at + 1; d < s->array->ndim; d++) job->inner *= s->array->shape[d];
+    return BF_OK;
+}
+
+static bf_status open_scan(scanning *s, bf_reduction op, const bf_scan_options *options) {
+    if (s->array == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no array");
+    if (bf_number_bytes(s->array->dtype) == 0)
+        return bf_fail(s->context, BF_E_DTYPE, "no array has dtype number %d",
+                       (int)s->array->dtype);
+    bf_status status = check_input(s);
+    if (status == BF_OK) status = read_options(s, op, s->array->dtype, options);
+    if (status == BF_OK) status = check_output(s);
+    return status;
+}
+
+/* ---- place ----------------------------------------------------------------------------------- */
+
+enum { SCANS = 50 }; /* the work of a scan, as a share (api/runtime/place.h) */
+
+static bf_status choose_place(const scanning *s) {
+    const bf_memory memory[2] = {bf_flat_memory(s->array), bf_flat_memory(s->values)};
+    const bf_backend *gpu = bf_backend_gpu();
+    const bf_demand demand = {.share = SCANS,
+                              .n = 2,
+                              .memory = memory,
+                              .cpu = s->array->dtype == BF_I128 || gpu == NULL || gpu->scan == NULL,
+                              .on_host = "the CPU scans"};
+    return bf_place(s->context, &demand);
+}
+
+/* ---- what may fail --------------------------------------------------------------------------- */
+
+/* Sets words to the state of op of the input's elements. */
+static bf_status reduce_input(scanning *s, bf_reduction op, int64_t *words) {
+    const bf_job job = {.op = op,
+                        .kind = bf_kind_of(op, s->array->dtype),
+                        .dtype = s->array->dtype,
+                        .a = s->input.data,
+                        .count = s->input.count};
+    bf_state_init(job.kind, job.dtype, words);
+    return s->context->used->reduce->absorb(s->context, &job, words);
+}
+
+static bf_status refuse_nan(scanning *s) {
+    int64_t words[BF_STATE_WORDS_SMALL];
+    if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(s->array->dtype))
+        return BF_OK;
+    bf_status status = reduce_input(s, BF_MIN, words);
+    if (status == BF_OK && words[BF_EXTREME_NAN] > 0)
+        status = bf_fail(s->context, BF_E_NAN, "NaN in the values");
+    return status;
+}
+
+/* Sets *bits to the bits of the largest magnitude of an integer of the input. */
+static bf_status measure_input(scanning *s, int *bits) {
+    const bf_reduction ops[2] = {BF_MIN, BF_MAX};
+    *bits = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t words[BF_STATE_WORDS_SMALL];
+        bf_status status = reduce_input(s, ops[i], words);
+        if (status != BF_OK) return status;
+        const bf_i128 x = bf_extreme_integer(i == 1, s->array->dtype, words);
+        const int length = bf_bit_length((uint64_t)(x < 0 ? -x : x));
+        if (length > *bits) *bits = length;
+    }
+    return BF_OK;
+}
+
+/* May a sum of integers not fit? */
+static bf_status sum_may_fail(scanning *s, bool *may) {
+    const int spare = 63 - bf_bit_length((uint64_t)s->job.length);
+    int bits = 8 * bf_number_bytes(s->array->dtype);
+    bf_status status = BF_OK;
+    if (bits == 64) status = measure_input(s, &bits);
+    *may = bits > spare;
+    return status;
+}
+
+/* May the job fail when some results are written? */
+static bf_status job_may_fail(scanning *s, bool *may) {
+    const bf_prefix *p = &s->job.prefix;
+    const bool is_float = bf_dtype_is_float(p->dtype),
+               wraps = p->options.overflow != BF_OVERFLOW_ERROR;
+    *may = true;
+    if (bf_is_watched(s->context)) return BF_OK;
+    if (p->kind == BF_KIND_EXTREME)
+        *may = p->options.empty == NULL &&
+               (s->job.exclusive || (is_float && p->options.nan == BF_NAN_SKIP));
+    else if (is_float || wraps)
+        *may = false;
+    else if (p->kind == BF_KIND_SUM)
+        return sum_may_fail(s, may);
+    return BF_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bf_status run_backend(scanning *s) {
+    bf_context *context = s->context;
+    const int64_t bytes = bf_bytes_of(s->input.count, bf_number_bytes(s->array->dtype));
+    bf_status status = bf_watch_begin(context, bytes);
+    s->job.elements = s->input.data;
+    s->job.values = s->output.data;
+    if (status == BF_OK) status = context->used->scan->run(context, &s->job);
+    return bf_watch_end(context, status);
+}
+
+static bf_status run_scan(scanning *s) {
+    bf_context *context = s->context;
+    const bf_backend *on = context->used;
+    bool apart = false;
+    bf_status status = bf_flat_take(context, on, s->array->dtype, s->array, &s->input);
+    if (status == BF_OK) status = refuse_nan(s);
+    if (status == BF_OK) status = job_may_fail(s, &apart);
+    if (status == BF_OK) status = bf_flat_prepare(context, on, s->values, apart, &s->output);
+    if (status == BF_OK) status = run_backend(s);
+    if (status == BF_OK) status = bf_flat_return(context, &s->output);
+    bf_flat_release(&s->input);
+    bf_flat_release(&s->output);
+    return status;
+}
+
+static bf_status scan_axis(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                           const bf_scan_options *options, const bf_array *values) {
+    scanning s = {.context = context, .array = array, .values = values};
+    bf_status status = open_scan(&s, op, options);
+    if (status == BF_OK) status = set_lines(&s, axis);
+    if (status != BF_OK || bf_array_elements(array, bf_number_bytes(array->dtype)) == 0)
+        return status;
+    status = choose_place(&s);
+    return status == BF_OK ? run_scan(&s) : status;
+}
+
+bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                  const bf_scan_options *options, const bf_array *values) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, scan_axis(context, op, array, axis, options, values));
+}

@@ -1,0 +1,40 @@
+/* Scans: the results of all prefixes of lines of elements. */
+#ifndef BF_SEAM_SCAN_H
+#define BF_SEAM_SCAN_H
+
+#include "rules/scan/prefix.h"
+#include "seam/backend.h"
+#include <bitfold/scan.h>
+
+/* Lines of elements: number i of line (o, c) is element (o * length + i) * inner + c, and so are
+ * results. */
+typedef struct bf_scan_job {
+    bf_prefix prefix; /* what is made of each prefix: options are checked */
+    bool exclusive, reverse;
+    int64_t outer, length, inner; /* > 0 */
+    const void *elements;
+    void *values; /* where results go; or the elements, if both have one dtype */
+    /* The carried words of what came before the one line (outer and inner are 1), which become
+     * those of all that has come. NULL: nothing did, and nobody asks. */
+    int64_t *words;
+} bf_scan_job;
+
+/* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
+ * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
+ * options refuse have been looked for. Memory has any alignment. */
+typedef struct bf_scan_backend {
+    /* dtype BF_I128 is the CPU's alone. */
+    bf_status (*run)(bf_context *context, const bf_scan_job *job);
+} bf_scan_backend;
+
+/* Tells that the result of some prefix is none, or does not fit. */
+static inline bf_status bf_scan_refuse(bf_context *context, bf_status status,
+                                       const bf_prefix *prefix) {
+    const char *name = bf_reduction_name(prefix->op);
+    if (status == BF_E_EMPTY)
+        return bf_fail(context, status, "no value: the %s of no elements", name);
+    return bf_fail(context, status, "the %s of a prefix does not fit %s", name,
+                   bf_dtype_name(prefix->to));
+}
+
+#endif

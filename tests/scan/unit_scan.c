@@ -1,0 +1,427 @@
+/* Scans: each prefix has the result of its elements alone, by MPFR and by integers of 128 bits;
+ * whatever the instruction set, the threads, the strides and the direction.
+ *
+ * Builds: release, asan, tsan. */
+#include "tests/support/oracle.h"
+#include "tests/support/unit.h"
+
+enum { N = 5000, LONG = 100007 / DATA_SHARE, ROWS = 70, COLUMNS = 37 };
+
+/* A line, and what its prefixes make. */
+typedef struct line {
+    bf_reduction op;
+    bf_dtype dtype, to;
+    int64_t n;
+    bf_scan_options options;
+    char *data, *expected; /* misaligned */
+    uint64_t none;         /* the result of no elements */
+} line;
+
+static char data[16 * LONG + 16], expected[16 * LONG + 16], found[16 * LONG + 16],
+    turned[16 * LONG + 16];
+
+/* ---- oracles --------------------------------------------------------------------------------- */
+
+static uint64_t float_bits(bf_dtype dtype, double x) {
+    uint64_t bits = 0;
+    float f = (float)x;
+    if (dtype == BF_F64) memcpy(&bits, &x, 8);
+    if (dtype == BF_F32) memcpy(&bits, &f, 4);
+    if (dtype == BF_F64 || dtype == BF_F32) return bits;
+    for (uint64_t b = 0; b < 1u << 15; b++)
+        if (wide_float(dtype, b) == fabs(x)) return b | (signbit(x) ? 1u << 15 : 0);
+    return infinity_bits(dtype) | 1ull << (fraction_bits(dtype) - 1); /* NaN */
+}
+
+/* The bits of x, not 0, rounded to a float. */
+static uint64_t round_exact(const mpfr_t x, bf_dtype dtype) {
+    const int fraction = fraction_bits(dtype), bias = (1 << (exponent_bits(dtype) - 1)) - 1;
+    long e = (long)mpfr_get_exp(x) - 1; /* 2^e <= |x| */
+    long unit = (e < 1 - bias ? 1 - bias : e) - fraction;
+    mpfr_t y;
+    mpfr_init2(y, EXACT_BITS);
+    mpfr_mul_2si(y, x, -unit, MPFR_RNDN);
+    mpfr_rint(y, y, MPFR_RNDN);
+    uint64_t magnitude = (uint64_t)llabs(mpfr_get_sj(y, MPFR_RNDN));
+    mpfr_clear(y);
+    uint64_t sign = mpfr_sgn(x) < 0 ? sign_bit(dtype) : 0;
+    uint64_t field = (uint64_t)(unit + fraction + bias - 1) << fraction;
+    uint64_t bits = field + magnitude;
+    return sign | (bits > infinity_bits(dtype) ? infinity_bits(dtype) : bits);
+}
+
+typedef struct floats {
+    exact_sums sums;
+    bool nan, up, down, negative_zero, any;
+} floats;
+
+static void take_float(floats *f, const line *l, int64_t i) {
+    const size_t bytes = bf_dtype_size(l->dtype);
+    const double x = wide_float(l->dtype, load_bits(l->data + (size_t)i * bytes, bytes));
+    if (isnan(x) && l->options.nan == BF_NAN_SKIP) return;
+    f->nan |= isnan(x);
+    f->up |= isinf(x) && x > 0;
+    f->down |= isinf(x) && x < 0;
+    f->negative_zero = (f->negative_zero || !f->any) && x == 0 && signbit(x);
+    f->any = true;
+    if (isfinite(x)) exact_add(&f->sums, l->dtype, l->data + (size_t)i * bytes, NULL, 1);
+}
+
+static uint64_t float_sum(const floats *f, const line *l) {
+    const uint64_t infinity = infinity_bits(l->to);
+    if (f->nan || (f->up && f->down)) return infinity | 1ull << (fraction_bits(l->to) - 1);
+    if (f->up) return infinity;
+    if (f->down) return infinity | sign_bit(l->to);
+    if (mpfr_zero_p(f->sums.x)) return f->negative_zero ? sign_bit(l->to) : 0;
+    return round_exact(f->sums.x, l->to);
+}
+
+static void expect_float_sums(const line *l) {
+    const size_t bytes = bf_dtype_size(l->to);
+    floats f = {.nan = false};
+    exact_init(&f.sums);
+    for (int64_t i = 0; i < l->n; i++) {
+        take_float(&f, l, i);
+        store_bits(l->expected + (size_t)i * bytes, bytes, float_sum(&f, l));
+    }
+    exact_clear(&f.sums);
+}
+
+static int64_t element_of(const line *l, int64_t i) {
+    const size_t bytes = bf_dtype_size(l->dtype);
+    const uint64_t x = load_bits(l->data + (size_t)i * bytes, bytes);
+    const int unused = 64 - 8 * (int)bytes;
+    if (l->dtype == BF_BOOL) return x != 0;
+    return is_signed(l->dtype) ? (int64_t)(x << unused) >> unused : (int64_t)x;
+}
+
+/* Modulo 2^64. */
+static void expect_integers(const line *l) {
+    uint64_t total = l->op == BF_PROD;
+    for (int64_t i = 0; i < l->n; i++) {
+        const uint64_t x = (uint64_t)element_of(l, i);
+        total = l->op == BF_PROD ? total * x : total + x;
+        store_bits(l->expected + 8 * (size_t)i, 8, total);
+    }
+}
+
+/* Is x before y, as a minimum? */
+static bool is_less(const line *l, uint64_t x, uint64_t y) {
+    if (!is_float(l->dtype)) {
+        const int unused = 64 - 8 * (int)bf_dtype_size(l->dtype);
+        if (is_signed(l->dtype)) return (int64_t)(x << unused) < (int64_t)(y << unused);
+        return x < y;
+    }
+    const double a = wide_float(l->dtype, x), b = wide_float(l->dtype, y);
+    return a < b || (a == b && signbit(a) && !signbit(b));
+}
+
+static void expect_extremes(const line *l) {
+    const size_t bytes = bf_dtype_size(l->dtype);
+    bool nan = false, any = false;
+    uint64_t best = l->none;
+    for (int64_t i = 0; i < l->n; i++) {
+        uint64_t x = load_bits(l->data + (size_t)i * bytes, bytes);
+        if (l->dtype == BF_BOOL) x = x != 0;
+        if (is_float(l->dtype) && isnan(wide_float(l->dtype, x))) {
+            nan |= l->options.nan == BF_NAN_PROPAGATE;
+        } else if (!any || (l->op == BF_MAX ? is_less(l, best, x) : is_less(l, x, best))) {
+            best = x;
+            any = true;
+        }
+        const uint64_t quiet = infinity_bits(l->dtype) | 1ull << (fraction_bits(l->dtype) - 1);
+        store_bits(l->expected + (size_t)i * bytes, bytes, nan ? quiet : best);
+    }
+}
+
+static void expect_results(line *l) {
+    const size_t bytes = bf_dtype_size(l->to);
+    l->none = l->op == BF_PROD;
+    if (l->op == BF_MIN || l->op == BF_MAX) {
+        static bf_value empty;
+        l->none = is_float(l->dtype) ? float_bits(l->dtype, 3) : 1;
+        empty = (bf_value){.dtype = l->dtype};
+        store_bits(&empty.as, bytes, l->none);
+        l->options.empty = &empty;
+        expect_extremes(l);
+    } else if (is_float(l->dtype)) {
+        expect_float_sums(l);
+    } else {
+        expect_integers(l);
+    }
+}
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+static void turn(const char *from, char *to, size_t bytes, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + (size_t)(n - 1 - i) * bytes, from + (size_t)i * bytes, bytes);
+}
+
+static void assert_results(const line *l, const char *results, size_t step, bool exclusive,
+                           const char *way) {
+    const size_t bytes = bf_dtype_size(l->to);
+    for (int64_t i = 0; i < l->n; i++) {
+        const int64_t at = i - exclusive;
+        const uint64_t x = load_bits(results + (size_t)i * step, bytes);
+        const uint64_t y = at < 0 ? l->none : load_bits(l->expected + (size_t)at * bytes, bytes);
+        if (x != y)
+            fail_msg("%s: prefix %lld of %s by %s is %llx, not %llx", way, (long long)i,
+                     bf_dtype_name(l->dtype), bf_reduction_name(l->op), (unsigned long long)x,
+                     (unsigned long long)y);
+    }
+}
+
+static void scan(bf_context *context, const line *l, const char *from, char *to,
+                 const bf_scan_options *options) {
+    const bf_array x = bf_array_of(l->dtype, from, l->n), y = bf_array_of(l->to, to, l->n);
+    if (bf_scan(context, l->op, &x, 0, options, &y) != BF_OK)
+        fail_msg("%s", bf_context_message(context));
+}
+
+static void check_line(bf_context *context, void *arg) {
+    const line *l = arg;
+    const size_t bytes = bf_dtype_size(l->dtype), to_bytes = bf_dtype_size(l->to);
+    bf_scan_options o = l->options;
+    char *to = found + 1, *back = turned + 1;
+    assert_int_equal(bf_scan_dtype(l->op, l->dtype, &o), l->to);
+    scan(context, l, l->data, to, &o);
+    assert_results(l, to, to_bytes, false, "forward");
+    o.exclusive = 1;
+    scan(context, l, l->data, to, &o);
+    assert_results(l, to, to_bytes, true, "exclusive");
+    o.reverse = 1;
+    turn(l->data, back, bytes, l->n);
+    scan(context, l, back, to, &o);
+    turn(to, back, to_bytes, l->n);
+    assert_results(l, back, to_bytes, true, "reverse and exclusive");
+    o.exclusive = 0;
+    turn(l->data, back, bytes, l->n);
+    scan(context, l, back, to, &o);
+    turn(to, back, to_bytes, l->n);
+    assert_results(l, back, to_bytes, false, "reverse");
+    if (l->dtype != l->to) return;
+    for (o.reverse = 0, o.exclusive = 0; o.exclusive < 2; o.exclusive++) {
+        memcpy(to, l->data, (size_t)l->n * bytes);
+        scan(context, l, to, to, &o);
+        assert_results(l, to, to_bytes, o.exclusive, "in place");
+    }
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static void put_specials(const line *l, uint64_t seed) {
+    const size_t bytes = bf_dtype_size(l->dtype);
+    const uint64_t infinity = infinity_bits(l->dtype), sign = sign_bit(l->dtype);
+    const uint64_t specials[] = {infinity, infinity | sign, infinity | 5, infinity | sign | 1};
+    for (int i = 0; i < 4 && l->n > 0; i++) {
+        const int64_t at = (int64_t)(next_random(&seed) % (uint64_t)l->n);
+        if (next_random(&seed) % 2) store_bits(l->data + (size_t)at * bytes, bytes, specials[i]);
+    }
+}
+
+static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_MIN, BF_MAX};
+
+static bool fill_line(line *l, bf_reduction op, bf_dtype dtype, int64_t n, data_kind kind,
+                      uint64_t seed) {
+    *l = (line){.op = op, .dtype = dtype, .n = n, .data = data + 1, .expected = expected + 1};
+    l->options = (bf_scan_options){.size = sizeof l->options, .overflow = BF_OVERFLOW_WRAP};
+    if (is_float(dtype)) l->options.nan = seed % 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE;
+    if (is_float(dtype) && op == BF_SUM && seed % 3 == 0)
+        l->options.out_dtype = all_dtypes[9 + seed / 3 % 4];
+    l->to = bf_scan_dtype(op, dtype, &l->options);
+    if (l->to == BF_NONE) return false;
+    fill(dtype, l->data, n, kind, seed);
+    return true;
+}
+
+static void every_dtype_and_length(void **unused) {
+    static const int64_t lengths[] = {0, 1, 2, 7, 64, 1023, 1024, 1025, N};
+    uint64_t seed = 0;
+    line l;
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int o = 0; o < 4; o++)
+            for (int k = 0; k < KIND_COUNT; k++)
+                for (int n = 0; n < 9; n += 1 + (k + o + d) % 2 * DATA_SHARE) {
+                    if (!fill_line(&l, ops[o], all_dtypes[d], lengths[n], (data_kind)k, seed++))
+                        continue;
+                    if (is_float(l.dtype) && seed % 4 == 0) put_specials(&l, seed);
+                    expect_results(&l);
+                    on_every_context(check_line, &l);
+                }
+}
+
+/* Long enough for several threads to take parts of it. */
+static void long_lines(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16, BF_I32, BF_U64, BF_BOOL};
+    line l;
+    (void)unused;
+    for (int d = 0; d < 7; d++)
+        for (int o = 0; o < 4; o += 1 + (d > 0))
+            for (int k = 0; k < KIND_COUNT; k += 1 + (d > 1)) {
+                if (!fill_line(&l, ops[o], dtypes[d], LONG, (data_kind)k, (uint64_t)(k + 1)))
+                    continue;
+                expect_results(&l);
+                on_every_context(check_line, &l);
+            }
+}
+
+static void negative_zeros(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16};
+    line l;
+    (void)unused;
+    for (int d = 0; d < 4; d++)
+        for (int64_t zeros = 0; zeros < 3000; zeros = zeros * 3 + 1) {
+            const size_t bytes = bf_dtype_size(dtypes[d]);
+            fill_line(&l, BF_SUM, dtypes[d], N, KIND_NARROW, 4);
+            for (int64_t i = 0; i < zeros; i++)
+                store_bits(l.data + (size_t)i * bytes, bytes, sign_bit(l.dtype));
+            for (int64_t i = zeros + 1; i < zeros + 40; i++)
+                store_bits(l.data + (size_t)i * bytes, bytes, i % 2 ? 0 : sign_bit(l.dtype));
+            if (zeros % 2) store_bits(l.data + (size_t)zeros * bytes, bytes, 0);
+            expect_results(&l);
+            on_every_context(check_line, &l);
+        }
+}
+
+/* Each axis of an array whose strides are not those of its shape. */
+static void check_axes(bf_context *context, void *arg) {
+    enum { A = 3, B = 41, C = 19, ALL = A * B * C };
+    const bf_dtype dtype = *(const bf_dtype *)arg;
+    const size_t bytes = bf_dtype_size(dtype);
+    bf_array x = {data + 1, dtype, 3, {A, B, C}, {2 * B * C, 2, -2 * B}}, y = x;
+    fill(dtype, data + 1, 2 * ALL + 2 * B * C, KIND_NARROW, 5);
+    const bf_scan_options o = {.size = sizeof o, .overflow = BF_OVERFLOW_WRAP};
+    x.data = data + 1 + (size_t)(2 * B * (C - 1)) * bytes;
+    for (int axis = -3; axis < 3; axis++) {
+        const bf_dtype to = bf_scan_dtype(BF_SUM, dtype, &o);
+        const size_t to_bytes = bf_dtype_size(to);
+        const int64_t *shape = x.shape;
+        const int d = (axis + 3) % 3;
+        y = (bf_array){found + 1, to, 3, {A, B, C}, {1, A * C, A}};
+        assert_int_equal(bf_scan(context, BF_SUM, &x, axis, &o, &y), BF_OK);
+        for (int64_t i = 0; i < ALL / shape[d]; i++) {
+            const int64_t at[3] = {d == 0 ? 0 : i % A, d == 1 ? 0 : (d == 0 ? i : i / A) % B,
+                                   d == 2 ? 0 : i / (d == 0 ? B : A) % C};
+            line l = {.op = BF_SUM, .dtype = dtype, .to = to, .n = shape[d], .options = o};
+            int64_t from = 0, into = 0;
+            char one[B * 8], results[B * 8];
+            for (int k = 0; k < 3; k++) {
+                from += at[k] * x.strides[k];
+                into += at[k] * y.strides[k];
+            }
+            for (int64_t j = 0; j < shape[d]; j++)
+                memcpy(one + (size_t)j * bytes,
+                       (char *)x.data + (from + j * x.strides[d]) * (int64_t)bytes, bytes);
+            l.data = one;
+            l.expected = results;
+            expect_results(&l);
+            assert_results(&l, found + 1 + into * (int64_t)to_bytes,
+                           (size_t)y.strides[d] * to_bytes, false, "along an axis");
+        }
+    }
+}
+
+static void axes(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_BF16, BF_I16, BF_U64};
+    (void)unused;
+    for (int d = 0; d < 5; d++) on_every_context(check_axes, (void *)(uintptr_t)&dtypes[d]);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void refuse(bf_context *context, bf_reduction op, const bf_array *x,
+                   const bf_scan_options *options, bf_status status) {
+    char before[64];
+    int64_t to[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    bf_array y = bf_array_of(bf_scan_dtype(op, x->dtype, options), to, x->shape[0]);
+    memcpy(before, to, sizeof before);
+    assert_int_equal(bf_scan(context, op, x, 0, options, &y), status);
+    assert_memory_equal(before, to, sizeof before);
+}
+
+static void errors(void **unused) {
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    int64_t i[3] = {INT64_MAX, 1, -1};
+    uint64_t u[3] = {UINT64_MAX, 0, 1};
+    double x[3] = {1, (double)NAN, 2};
+    const bf_array ai = bf_array_of(BF_I64, i, 3), au = bf_array_of(BF_U64, u, 3);
+    const bf_array ax = bf_array_of(BF_F64, x, 3);
+    const bf_scan_options none = {.size = sizeof none};
+    bf_scan_options o = none;
+    refuse(c, BF_SUM, &ai, NULL, BF_E_OVERFLOW); /* although the whole sum fits */
+    refuse(c, BF_SUM, &au, NULL, BF_E_OVERFLOW);
+    i[1] = 3;
+    refuse(c, BF_PROD, &ai, NULL, BF_E_OVERFLOW);
+    o.nan = BF_NAN_ERROR;
+    refuse(c, BF_SUM, &ax, &o, BF_E_NAN);
+    o = (bf_scan_options){.size = sizeof o, .exclusive = 1};
+    refuse(c, BF_MIN, &ax, &o, BF_E_EMPTY);
+    o = (bf_scan_options){.size = sizeof o, .nan = BF_NAN_SKIP, .reverse = 1};
+    x[2] = (double)NAN;
+    refuse(c, BF_MAX, &ax, &o, BF_E_EMPTY);
+
+    double y[6];
+    bf_array to = bf_array_of(BF_F64, y, 3), wrong = bf_array_of(BF_F64, y, 2);
+    assert_int_equal(bf_scan(c, BF_PROD, &ax, 0, NULL, &to), BF_E_DTYPE);
+    assert_int_equal(bf_scan(c, BF_MEAN, &ax, 0, NULL, &to), BF_E_ARGUMENT);
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 1, NULL, &to), BF_E_ARGUMENT);
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, NULL, &wrong), BF_E_SHAPE);
+    wrong = bf_array_of(BF_F64, x + 1, 3);
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, NULL, &wrong), BF_E_ARGUMENT);
+    wrong = bf_array_of(BF_F32, y, 3);
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, NULL, &wrong), BF_E_DTYPE);
+    o = none;
+    o.out_dtype = BF_I64;
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, &o, &to), BF_E_DTYPE);
+    assert_int_equal(bf_scan_dtype(BF_SUM, BF_F64, &o), BF_NONE);
+    o = none;
+    o.overflow = BF_OVERFLOW_SATURATE;
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, &o, &to), BF_E_ARGUMENT);
+    o.size = 3;
+    assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, &o, &to), BF_E_ARGUMENT);
+    bf_context_destroy(c);
+}
+
+/* i128: sums and extremes, and what does not fit. */
+static void check_i128(bf_context *context, void *unused) {
+    enum { M = 3000 };
+    static int64_t x[2 * M], to[2 * M];
+    __extension__ __int128 sum = 0;
+    uint64_t seed = 9;
+    (void)unused;
+    for (int i = 0; i < 2 * M; i++) x[i] = (int64_t)next_random(&seed) >> (i % 2 ? 20 : 0);
+    const bf_array from = bf_array_of(BF_I128, x, M), values = bf_array_of(BF_I128, to, M);
+    assert_int_equal(bf_scan(context, BF_SUM, &from, 0, NULL, &values), BF_OK);
+    for (int i = 0; i < M; i++) {
+        __extension__ __int128 one;
+        memcpy(&one, x + 2 * i, 16);
+        sum += one;
+        assert_memory_equal(&sum, to + 2 * i, 16);
+    }
+    x[1] = INT64_MAX;
+    x[3] = INT64_MAX;
+    assert_int_equal(bf_scan(context, BF_SUM, &from, 0, NULL, &values), BF_E_OVERFLOW);
+    assert_int_equal(bf_scan(context, BF_MAX, &from, 0, NULL, &values), BF_OK);
+    for (int i = 2; i < M; i++) assert_int_equal(to[2 * i + 1], INT64_MAX);
+}
+
+static void i128(void **unused) {
+    (void)unused;
+    on_every_context(check_i128, NULL);
+}
+
+UNIT_TESTS(scan) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dtype_and_length),
+        cmocka_unit_test(long_lines),
+        cmocka_unit_test(negative_zeros),
+        cmocka_unit_test(axes),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(i128),
+    };
+    return RUN_TESTS(tests, NULL, NULL);
+}
