@@ -13,7 +13,8 @@ typedef struct bf_scan_job {
     bool exclusive, reverse;
     int64_t outer, length, inner; /* > 0 */
     const void *elements;
-    void *values; /* where results go; or the elements, if both have one dtype */
+    void *values; /* where results go; or the elements, if both have one dtype and prefixes are
+                     not exclusive */
     /* The carried words of what came before the one line (outer and inner are 1), which become
      * those of all that has come. NULL: nothing did, and nobody asks. */
     int64_t *words;

@@ -176,13 +176,14 @@ static bf_status sum_may_fail(scanning *s, bool *may) {
     return status;
 }
 
-/* May the job fail when some results are written? */
+/* May the job fail when some results are written, or lose elements that it has not read? */
 static bf_status job_may_fail(scanning *s, bool *may) {
     const bf_prefix *p = &s->job.prefix;
     const bool is_float = bf_dtype_is_float(p->dtype),
                wraps = p->options.overflow != BF_OVERFLOW_ERROR;
     *may = true;
     if (bf_is_watched(s->context)) return BF_OK;
+    if (s->job.exclusive && s->values->data == s->array->data) return BF_OK;
     if (p->kind == BF_KIND_EXTREME)
         *may = p->options.empty == NULL &&
                (s->job.exclusive || (is_float && p->options.nan == BF_NAN_SKIP));

@@ -32,42 +32,76 @@ static line find_line(const bf_scan_job *job, int64_t number) {
                   step * job->inner * to_bytes, job->length};
 }
 
-static void copy_elements(const char *from, int64_t from_stride, char *to, int64_t to_stride,
-                          int bytes, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * to_stride, from + i * from_stride, (size_t)bytes);
+/* ---- one line -------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void copy_each(const char *from, int64_t from_stride,
+                                                            char *to, int64_t to_stride, int64_t n,
+                                                            size_t bytes) {
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_stride, from + i * from_stride, bytes);
 }
 
-/* Scans elements [first, first + n) of a line. */
-static bf_status scan_block(room *r, const line *l, int64_t first, int64_t n) {
+static void copy_elements(const char *from, int64_t from_stride, char *to, int64_t to_stride,
+                          int64_t n, int bytes) {
+    switch (bytes) {
+    case 1: copy_each(from, from_stride, to, to_stride, n, 1); break;
+    case 2: copy_each(from, from_stride, to, to_stride, n, 2); break;
+    case 4: copy_each(from, from_stride, to, to_stride, n, 4); break;
+    case 8: copy_each(from, from_stride, to, to_stride, n, 8); break;
+    default: copy_each(from, from_stride, to, to_stride, n, 16); break;
+    }
+}
+
+/* Scans the first n elements of a line. */
+static bf_status scan_block(room *r, const line *l, int64_t n) {
     const bf_prefix *p = r->scanner.prefix;
     const int bytes = bf_number_bytes(p->dtype), to_bytes = bf_number_bytes(p->to);
-    const char *from = l->elements + first * l->stride;
-    char *to = l->values + first * l->to_stride;
-    if (l->stride == bytes) return bf_scanner_run(&r->scanner, from, to, n);
-    copy_elements(from, l->stride, r->elements, bytes, bytes, n);
-    bf_status status = bf_scanner_run(&r->scanner, r->elements, r->values, n);
-    copy_elements(r->values, to_bytes, to, l->to_stride, to_bytes, n);
+    const bool near = l->stride == bytes, to_near = l->to_stride == to_bytes;
+    const char *from = near ? l->elements : r->elements;
+    char *to = to_near ? l->values : r->values;
+    if (!near) copy_elements(l->elements, l->stride, r->elements, bytes, n, bytes);
+    bf_status status = bf_scanner_run(&r->scanner, from, to, n);
+    if (!to_near) copy_elements(r->values, to_bytes, l->values, l->to_stride, n, to_bytes);
     return status;
 }
 
-static bf_status scan_line(room *r, const line *l) {
+static bf_status scan_line(room *r, line l) {
     bf_status status = BF_OK;
-    for (int64_t at = 0; at < l->length && status == BF_OK; at += BF_SCAN_BLOCK) {
-        const int64_t left = l->length - at;
-        status = scan_block(r, l, at, left < BF_SCAN_BLOCK ? left : BF_SCAN_BLOCK);
+    while (l.length > 0 && status == BF_OK) {
+        const int64_t n = l.length < BF_SCAN_BLOCK ? l.length : BF_SCAN_BLOCK;
+        status = scan_block(r, &l, n);
+        l.elements += n * l.stride;
+        l.values += n * l.to_stride;
+        l.length -= n;
     }
     return status;
 }
 
+/* Writes what came before the line as its first result; the others follow the elements but the
+ * last. */
+static bf_status write_first(room *r, line *l) {
+    bf_status status = bf_scanner_stand(&r->scanner, l->values);
+    l->values += l->to_stride;
+    l->length--;
+    return status;
+}
+
+/* ---- all lines ------------------------------------------------------------------------------- */
+
+static room *open_room(const scan *s, int worker) {
+    room *r = bf_room(s->context, worker);
+    if (r->lines++ == 0) bf_scanner_init(&r->scanner, s->context->cpu->isa, &s->job->prefix);
+    return r;
+}
+
 static bf_status scan_lines(void *arg, int worker, int64_t first, int64_t n) {
     const scan *s = arg;
-    room *r = bf_room(s->context, worker);
+    room *r = open_room(s, worker);
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++) {
-        const line l = find_line(s->job, i);
-        bf_scanner_begin(&r->scanner, s->context->cpu->isa, s->job, s->job->words);
-        status = scan_line(r, &l);
+        line l = find_line(s->job, i);
+        bf_scanner_begin(&r->scanner, s->job->words);
+        if (s->job->exclusive) status = write_first(r, &l);
+        if (status == BF_OK) status = scan_line(r, l);
     }
     return status;
 }

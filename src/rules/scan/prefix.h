@@ -63,7 +63,7 @@ BF_RULE bf_status bf_prefix_result(const bf_prefix *prefix, const int64_t *words
                                    bf_work *work) {
     const bf_reduce_options *options = &prefix->options;
     bf_value v;
-    uint64_t bits;
+    uint64_t bits = 0;
     bool fits = true;
     if (prefix->kind == BF_KIND_SUM && bf_dtype_is_float(prefix->dtype)) {
         *result = bf_finish_sum(prefix->dtype, words, false, options->nan == BF_NAN_SKIP, 0,

@@ -1,0 +1,263 @@
+/* Sums of floats: a block by the loops, in a window that holds the sum so far and the block; where
+ * none does, element by element into the words. */
+#include "cpu/scan/block.h"
+
+#include "cpu/runtime/cast.h"
+
+#include <math.h>
+
+enum { BEYOND = 1 << 20 /* any exponent */ };
+
+/* A block as f32 or f64. */
+typedef struct floats {
+    bf_dtype dtype;
+    int bytes;
+    bf_format format;
+    const char *elements;
+    int64_t n;
+    char *values; /* elements of the prefix's `to` */
+} floats;
+
+static uint64_t load_element(const floats *f, int64_t i) {
+    return bf_load_bits(f->elements + i * f->bytes, f->bytes);
+}
+
+static floats rest_of(const bf_scanner *s, const floats *f, int64_t at) {
+    floats rest = *f;
+    rest.elements += at * f->bytes;
+    rest.values += at * bf_dtype_bytes(s->prefix->to);
+    rest.n -= at;
+    return rest;
+}
+
+static void store_result(const bf_scanner *s, const floats *f, int64_t i, uint64_t bits) {
+    const int bytes = bf_dtype_bytes(s->prefix->to);
+    bf_store_bits(f->values + i * bytes, bytes, bits);
+}
+
+/* ---- the words ------------------------------------------------------------------------------- */
+
+static double of_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static bf_finite decode(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bf_decode(bf_format_f64(), bits);
+}
+
+/* Limbs += x, or -= x. */
+static void add_double(const bf_scanner *s, int64_t *words, double x, bool subtract) {
+    const bf_layout layout = bf_layout_sum(s->prefix->dtype);
+    const bf_finite d = decode(x);
+    if (d.magnitude == 0) return;
+    const int zeros = __builtin_ctzll(d.magnitude);
+    const int position = d.position + bf_format_least(bf_format_f64()) + zeros - layout.exponent;
+    bf_limbs_add(words + BF_SUM_LIMBS, position, d.magnitude >> zeros, d.negative != subtract);
+    bf_sum_carry(BF_KIND_SUM, s->prefix->dtype, words);
+}
+
+/* The sum moves from the window to the words. */
+static void leave_window(bf_scanner *s) {
+    if (!s->windowed) return;
+    add_double(s, s->words, s->window.high, false);
+    add_double(s, s->words, s->window.low, false);
+    s->windowed = false;
+}
+
+/* Takes the nearest double from the words, and returns it. */
+static double take_nearest(bf_scanner *s, int64_t *words) {
+    const double x =
+        of_bits(bf_finish_sum(s->prefix->dtype, words, false, true, 0, bf_format_f64(), &s->work));
+    add_double(s, words, x, true);
+    return x + 0; /* no -0 */
+}
+
+static bool is_zero(const bf_scanner *s, const int64_t *words) {
+    const bf_layout layout = bf_layout_sum(s->prefix->dtype);
+    int64_t any = 0;
+    for (int i = 0; i < layout.limbs; i++) any |= words[BF_SUM_LIMBS + i];
+    return any == 0;
+}
+
+static void take_exactly(bf_scanner *s, const floats *f) {
+    const bf_prefix *p = s->prefix;
+    const bf_layout layout = bf_layout_sum(p->dtype);
+    leave_window(s);
+    for (int64_t i = 0; i < f->n; i++) {
+        const uint64_t x = load_element(f, i);
+        const int special = bf_sum_special(f->format, x);
+        s->words[BF_SUM_COUNT]++;
+        if (special) {
+            s->words[special]++;
+        } else {
+            s->words[BF_SUM_NEG_ZERO] += bf_sum_neg_zero(f->format, x);
+            bf_sum_add_float(f->format, layout, s->words + BF_SUM_LIMBS, x);
+            bf_sum_carry(BF_KIND_SUM, p->dtype, s->words);
+        }
+        store_result(s, f, i,
+                     bf_finish_sum(p->dtype, s->words, false, p->options.nan == BF_NAN_SKIP, 0,
+                                   bf_format_of(p->to), &s->work));
+    }
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* What a window must hold: |x| < 2^top, multiples of 2^least. */
+typedef struct extent {
+    int top, least;
+} extent;
+
+static void widen(extent *e, bf_finite x, int at, int more) {
+    if (x.magnitude == 0) return;
+    const int top = at + bf_bit_length(x.magnitude) + more;
+    const int least = at + __builtin_ctzll(x.magnitude);
+    if (top > e->top) e->top = top;
+    if (least < e->least) e->least = least;
+}
+
+static extent measure(const floats *f) {
+    extent e = {-BEYOND, BEYOND};
+    for (int64_t i = 0; i < f->n; i++) {
+        const bf_finite x = bf_decode(f->format, load_element(f, i));
+        widen(&e, x, x.position + bf_format_least(f->format), 10); /* BF_SCAN_BLOCK of them */
+    }
+    return e;
+}
+
+static double round_to_unit(double x, int exponent) {
+    return ldexp(rint(ldexp(x, -exponent)), exponent);
+}
+
+/* Places a window that holds the sum so far and the block, about the middle of what it holds. */
+static bool enter_window(bf_scanner *s, const floats *f) {
+    int64_t rest[BF_SUM_WORDS_MAX];
+    extent e = measure(f);
+    leave_window(s);
+    memcpy(rest, s->words, sizeof rest);
+    const double sum = take_nearest(s, rest), error = take_nearest(s, rest);
+    if (!is_zero(s, rest)) return false;
+    const bf_finite parts[2] = {decode(sum), decode(error)};
+    for (int i = 0; i < 2; i++)
+        widen(&e, parts[i], parts[i].position + bf_format_least(bf_format_f64()), 0);
+    if (e.top < e.least) e = (extent){0, 0};
+    const int lowest = e.top + 1 - (BF_SCAN_GAP + 52);
+    if (lowest > e.least || lowest > BF_SCAN_MOST) return false;
+    int exponent = lowest + (e.least - lowest) / 2;
+    if (exponent < BF_SCAN_LEAST) exponent = BF_SCAN_LEAST;
+    if (exponent > BF_SCAN_MOST) exponent = BF_SCAN_MOST;
+    const int unit = exponent + BF_SCAN_GAP;
+    const double high = round_to_unit(sum, unit), more = round_to_unit(error, unit);
+    s->window = (bf_scan_window){exponent, high + more, (sum - high) + (error - more)};
+    s->windowed = true;
+    return true;
+}
+
+/* Sums the block in the window, which holds the sum so far. */
+static bool sum_in_window(bf_scanner *s, const floats *f) {
+    const bf_dtype to = s->prefix->to;
+    const bf_scan_loops *loops = s->isa->scan;
+    const bf_scan_sum_loop loop = f->dtype == BF_F64 ? loops->sum_f64 : loops->sum_f32;
+    const bool apart = to != BF_F64 || f->values == f->elements;
+    void *results = apart ? (void *)s->results : f->values;
+    if (!loop(f->elements, f->n, &s->window, to != BF_F64, results)) return false;
+    if (apart) bf_cast_block(s->isa, BF_F64, to, results, f->values, f->n);
+    s->words[BF_SUM_COUNT] += f->n;
+    return true;
+}
+
+/* ---- all paths ------------------------------------------------------------------------------- */
+
+/* Finite elements, after something other than -0. */
+static void sum_finite(bf_scanner *s, const floats *f) {
+    const bool loops = s->isa->scan != NULL;
+    if (loops && s->windowed && sum_in_window(s, f)) return;
+    if (loops && enter_window(s, f) && sum_in_window(s, f)) return;
+    take_exactly(s, f);
+}
+
+/* The sum of what came is an infinity or NaN, which more elements do not make finite. */
+static bool is_special(const bf_scanner *s, uint64_t *bits) {
+    return bf_finish_special(s->words, s->prefix->options.nan == BF_NAN_SKIP,
+                             bf_format_of(s->prefix->to), bits);
+}
+
+/* Sets s->specials to the counters of special elements, 0 for others. */
+static bool find_specials(bf_scanner *s, const floats *f) {
+    int any = 0;
+    for (int64_t i = 0; i < f->n; i++) {
+        s->specials[i] = (uint8_t)bf_sum_special(f->format, load_element(f, i));
+        any |= s->specials[i];
+    }
+    return any != 0;
+}
+
+/* Counts the special elements of a block whose others are summed, and writes what they make. */
+static void write_specials(bf_scanner *s, const floats *f) {
+    uint64_t bits = 0;
+    bool special = is_special(s, &bits);
+    for (int64_t i = 0; i < f->n; i++) {
+        if (s->specials[i]) {
+            s->words[s->specials[i]]++;
+            special = is_special(s, &bits);
+        }
+        if (special) store_result(s, f, i, bits);
+    }
+}
+
+/* Sums a copy of the block in which special elements are +0. */
+static void sum_cleaned(bf_scanner *s, const floats *f) {
+    floats cleaned = *f;
+    cleaned.elements = (const char *)s->cleaned;
+    memcpy(s->cleaned, f->elements, (size_t)(f->n * f->bytes));
+    for (int64_t i = 0; i < f->n; i++)
+        if (s->specials[i]) memset((char *)s->cleaned + i * f->bytes, 0, (size_t)f->bytes);
+    sum_finite(s, &cleaned);
+}
+
+/* Was there nothing but -0, and is this element another, or none? */
+static bool stays_negative(const bf_scanner *s, const floats *f, int64_t i) {
+    const uint64_t x = load_element(f, i);
+    return bf_finish_count(s->words) == s->words[BF_SUM_NEG_ZERO] &&
+           (bf_sum_neg_zero(f->format, x) || bf_sum_special(f->format, x));
+}
+
+static void sum_block(bf_scanner *s, const floats *f) {
+    uint64_t bits;
+    int64_t at = 0;
+    for (; at < f->n && !is_special(s, &bits) && stays_negative(s, f, at); at++) {
+        floats one = rest_of(s, f, at);
+        one.n = 1;
+        take_exactly(s, &one);
+    }
+    const floats rest = rest_of(s, f, at);
+    if (rest.n == 0) return;
+    if (is_special(s, &bits)) {
+        s->words[BF_SUM_COUNT] += rest.n;
+        find_specials(s, &rest);
+        write_specials(s, &rest);
+    } else if (s->isa->scan != NULL && s->windowed && sum_in_window(s, &rest)) {
+        return;
+    } else if (find_specials(s, &rest)) {
+        sum_cleaned(s, &rest);
+        write_specials(s, &rest);
+    } else {
+        sum_finite(s, &rest);
+    }
+}
+
+void bf_scan_sums(bf_scanner *s, const char *elements, char *values, int64_t n) {
+    const bf_dtype dtype = s->prefix->dtype;
+    floats f = {.dtype = dtype, .elements = elements, .n = n, .values = values};
+    if (bf_dtype_is_half(dtype)) {
+        bf_widen_halves(s->isa, dtype, elements, s->widened, (size_t)n);
+        f.dtype = BF_F32;
+        f.elements = (const char *)s->widened;
+    }
+    f.bytes = bf_dtype_bytes(f.dtype);
+    f.format = bf_format_of(f.dtype);
+    sum_block(s, &f);
+}
