@@ -22,17 +22,6 @@ static char data[16 * LONG + 16], expected[16 * LONG + 16], found[16 * LONG + 16
 
 /* ---- oracles --------------------------------------------------------------------------------- */
 
-static uint64_t float_bits(bf_dtype dtype, double x) {
-    uint64_t bits = 0;
-    float f = (float)x;
-    if (dtype == BF_F64) memcpy(&bits, &x, 8);
-    if (dtype == BF_F32) memcpy(&bits, &f, 4);
-    if (dtype == BF_F64 || dtype == BF_F32) return bits;
-    for (uint64_t b = 0; b < 1u << 15; b++)
-        if (wide_float(dtype, b) == fabs(x)) return b | (signbit(x) ? 1u << 15 : 0);
-    return infinity_bits(dtype) | 1ull << (fraction_bits(dtype) - 1); /* NaN */
-}
-
 /* The bits of x, not 0, rounded to a float. */
 static uint64_t round_exact(const mpfr_t x, bf_dtype dtype) {
     const int fraction = fraction_bits(dtype), bias = (1 << (exponent_bits(dtype) - 1)) - 1;
@@ -48,6 +37,15 @@ static uint64_t round_exact(const mpfr_t x, bf_dtype dtype) {
     uint64_t field = (uint64_t)(unit + fraction + bias - 1) << fraction;
     uint64_t bits = field + magnitude;
     return sign | (bits > infinity_bits(dtype) ? infinity_bits(dtype) : bits);
+}
+
+static uint64_t float_bits(bf_dtype dtype, double x) {
+    mpfr_t exact;
+    mpfr_init2(exact, 53);
+    mpfr_set_d(exact, x, MPFR_RNDN);
+    const uint64_t bits = x == 0 ? 0 : round_exact(exact, dtype);
+    mpfr_clear(exact);
+    return bits;
 }
 
 typedef struct floats {
@@ -285,6 +283,32 @@ static void negative_zeros(void **unused) {
         }
 }
 
+/* Sums in the middle of two floats, of which elements far below them decide; and sums that come
+ * back to where these are all that is left. */
+static void ties_and_what_is_far_below(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16};
+    static const double below[] = {0, 0x1p-60, -0x1p-60, 0x1.8p-120, -0x1p-1000, 0x1p-24};
+    line l;
+    (void)unused;
+    for (int d = 0; d < 4; d++)
+        for (int b = 0; b < 6; b++)
+            for (int more = 0; more < 2; more++) {
+                const size_t bytes = bf_dtype_size(dtypes[d]);
+                uint64_t seed = (uint64_t)(b + more);
+                fill_line(&l, BF_SUM, dtypes[d], N, KIND_NARROW, 4);
+                for (int64_t i = 0; i < N; i++) {
+                    const uint64_t r = next_random(&seed);
+                    double x = r % 4 ? (r % 3 ? 1 : -1) : 0;
+                    if (i == 7 || i == 3000) x = ldexp(1, fraction_bits(dtypes[d]) + 1);
+                    if (i == 2000) x = -ldexp(1, fraction_bits(dtypes[d]) + 1);
+                    if (i == 5 || (more && r % 700 == 0)) x = below[b] * (1 + 0x1p-7 * more);
+                    store_bits(l.data + (size_t)i * bytes, bytes, float_bits(dtypes[d], x));
+                }
+                expect_results(&l);
+                on_every_context(check_line, &l);
+            }
+}
+
 /* Each axis of an array whose strides are not those of its shape. */
 static void check_axes(bf_context *context, void *arg) {
     enum { A = 3, B = 41, C = 19, ALL = A * B * C };
@@ -419,6 +443,7 @@ UNIT_TESTS(scan) {
         cmocka_unit_test(every_dtype_and_length),
         cmocka_unit_test(long_lines),
         cmocka_unit_test(negative_zeros),
+        cmocka_unit_test(ties_and_what_is_far_below),
         cmocka_unit_test(axes),
         cmocka_unit_test(errors),
         cmocka_unit_test(i128),

@@ -34,7 +34,7 @@ void bf_scanner_begin(bf_scanner *scanner, const int64_t *words) {
         memcpy(scanner->words, words,
                (size_t)bf_state_words(p->kind, p->dtype, words) * sizeof *words);
     scanner->windowed = words == NULL && is_sum_of_floats(p);
-    scanner->window.high = scanner->window.low = 0; /* a window lasts from line to line */
+    scanner->window = (bf_scan_window){.exponent = scanner->window.exponent};
     know(scanner);
 }
 

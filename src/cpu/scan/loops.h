@@ -17,7 +17,8 @@ enum {
  * multiple of 2^(exponent + BF_SCAN_GAP). docs/numerics.md says why their sums are exact. */
 typedef struct bf_scan_window {
     int exponent;
-    double high, low; /* the sum of what came before; |low| is at most half of high's unit */
+    double high, low, rest; /* the sum of what came before: |low| is at most high's unit, and
+                               |rest|, rounded to odd, at most low's */
 } bf_scan_window;
 
 /* Writes the sums of the prefixes of n <= BF_SCAN_BLOCK elements after the window's, rounded to

@@ -60,7 +60,11 @@ static void add_double(const bf_scanner *s, int64_t *words, double x, bool subtr
     bf_sum_carry(BF_KIND_SUM, s->prefix->dtype, words);
 }
 
-/* The sum moves from the window to the words. */
+static double round_to_unit(double x, int exponent) {
+    return ldexp(rint(ldexp(x, -exponent)), exponent);
+}
+
+/* The sum moves from the window to the words, which have what is left of it. */
 static void leave_window(bf_scanner *s) {
     if (!s->windowed) return;
     add_double(s, s->words, s->window.high, false);
@@ -68,19 +72,35 @@ static void leave_window(bf_scanner *s) {
     s->windowed = false;
 }
 
-/* Takes the nearest double from the words, and returns it. */
-static double take_nearest(bf_scanner *s, int64_t *words) {
-    const double x =
-        of_bits(bf_finish_sum(s->prefix->dtype, words, false, true, 0, bf_format_f64(), &s->work));
-    add_double(s, words, x, true);
-    return x + 0; /* no -0 */
+/* The sum of the words, rounded to f64; infinite if it is too large. */
+static double nearest(bf_scanner *s, const int64_t *words) {
+    const bf_layout layout = bf_layout_sum(s->prefix->dtype);
+    bf_wide *x = &s->work.x;
+    bool negative = bf_wide_from_limbs(x, words + BF_SUM_LIMBS, layout.limbs, layout.exponent);
+    if (x->length == 0) return 0;
+    return of_bits(bf_leading_round(bf_format_f64(), negative, bf_wide_leading(x)));
 }
 
-static bool is_zero(const bf_scanner *s, const int64_t *words) {
-    const bf_layout layout = bf_layout_sum(s->prefix->dtype);
-    int64_t any = 0;
-    for (int i = 0; i < layout.limbs; i++) any |= words[BF_SUM_LIMBS + i];
-    return any == 0;
+/* Takes a part of the sum that is a double, a multiple of 2^exponent, from the words: 0 once no
+ * more of them is. */
+static double take_part(bf_scanner *s, int exponent) {
+    const double part = round_to_unit(nearest(s, s->words), exponent);
+    add_double(s, s->words, part, true);
+    return part;
+}
+
+/* The sum of the words, rounded to odd. */
+static double rest_of_words(bf_scanner *s) {
+    int64_t words[BF_SUM_WORDS_MAX];
+    const double x = nearest(s, s->words);
+    uint64_t bits;
+    if (x == 0) return 0;
+    memcpy(words, s->words, sizeof words);
+    add_double(s, words, x, true);
+    memcpy(&bits, &x, sizeof bits);
+    const double error = nearest(s, words);
+    if (error != 0 && bits % 2 == 0) bits += (error > 0) == (x > 0) ? 1 : -(uint64_t)1;
+    return of_bits(bits);
 }
 
 static void take_exactly(bf_scanner *s, const floats *f) {
@@ -128,33 +148,36 @@ static extent measure(const floats *f) {
     return e;
 }
 
-static double round_to_unit(double x, int exponent) {
-    return ldexp(rint(ldexp(x, -exponent)), exponent);
+/* The sum so far moves into the window that has this exponent. False: it is too large for it. */
+static bool enter_window(bf_scanner *s, int exponent) {
+    const int unit = exponent + BF_SCAN_GAP;
+    leave_window(s);
+    if (!(fabs(nearest(s, s->words)) < ldexp(1, unit + 53))) return false;
+    const double high = take_part(s, unit), low = take_part(s, exponent);
+    s->window = (bf_scan_window){exponent, high, low, rest_of_words(s)};
+    s->windowed = true;
+    return true;
 }
 
-/* Places a window that holds the sum so far and the block, about the middle of what it holds. */
-static bool enter_window(bf_scanner *s, const floats *f) {
-    int64_t rest[BF_SUM_WORDS_MAX];
+/* Enters a window that holds the sum so far and the block, about the middle of what it holds. */
+static bool find_window(bf_scanner *s, const floats *f) {
     extent e = measure(f);
     leave_window(s);
-    memcpy(rest, s->words, sizeof rest);
-    const double sum = take_nearest(s, rest), error = take_nearest(s, rest);
-    if (!is_zero(s, rest)) return false;
-    const bf_finite parts[2] = {decode(sum), decode(error)};
-    for (int i = 0; i < 2; i++)
-        widen(&e, parts[i], parts[i].position + bf_format_least(bf_format_f64()), 0);
+    const double sum = nearest(s, s->words);
+    if (isinf(sum)) return false;
+    const int top = sum == 0 ? -BEYOND : ilogb(sum) + 2;
     if (e.top < e.least) e = (extent){0, 0};
+    if (e.top < top) e.top = top;
     const int lowest = e.top + 1 - (BF_SCAN_GAP + 52);
     if (lowest > e.least || lowest > BF_SCAN_MOST) return false;
     int exponent = lowest + (e.least - lowest) / 2;
     if (exponent < BF_SCAN_LEAST) exponent = BF_SCAN_LEAST;
     if (exponent > BF_SCAN_MOST) exponent = BF_SCAN_MOST;
-    const int unit = exponent + BF_SCAN_GAP;
-    const double high = round_to_unit(sum, unit), more = round_to_unit(error, unit);
-    s->window = (bf_scan_window){exponent, high + more, (sum - high) + (error - more)};
-    s->windowed = true;
-    return true;
+    return enter_window(s, exponent);
 }
+
+/* Is the sum so far in a window, or can it enter the one that was left last? */
+static bool has_window(bf_scanner *s) { return s->windowed || enter_window(s, s->window.exponent); }
 
 /* Sums the block in the window, which holds the sum so far. */
 static bool sum_in_window(bf_scanner *s, const floats *f) {
@@ -174,8 +197,8 @@ static bool sum_in_window(bf_scanner *s, const floats *f) {
 /* Finite elements, after something other than -0. */
 static void sum_finite(bf_scanner *s, const floats *f) {
     const bool loops = s->isa->scan != NULL;
-    if (loops && s->windowed && sum_in_window(s, f)) return;
-    if (loops && enter_window(s, f) && sum_in_window(s, f)) return;
+    if (loops && has_window(s) && sum_in_window(s, f)) return;
+    if (loops && find_window(s, f) && sum_in_window(s, f)) return;
     take_exactly(s, f);
 }
 
@@ -239,7 +262,7 @@ static void sum_block(bf_scanner *s, const floats *f) {
         s->words[BF_SUM_COUNT] += rest.n;
         find_specials(s, &rest);
         write_specials(s, &rest);
-    } else if (s->isa->scan != NULL && s->windowed && sum_in_window(s, &rest)) {
+    } else if (s->isa->scan != NULL && has_window(s) && sum_in_window(s, &rest)) {
         return;
     } else if (find_specials(s, &rest)) {
         sum_cleaned(s, &rest);

@@ -55,20 +55,31 @@ INLINE scan_f64 load_lanes(bool wide, const char *p) {
     return __builtin_convertvector(narrow, scan_f64);
 }
 
+/* The error of a + b, which is `sum` (Knuth): exact. */
+INLINE scan_f64 error_of(scan_f64 a, scan_f64 b, scan_f64 sum) {
+    const scan_f64 of_b = sum - a, of_a = sum - of_b;
+    return (a - of_a) + (b - of_b);
+}
+
 /* a + b, rounded to odd: of the two doubles next to a sum that is none, the one whose last bit is
- * 1. The error of the sum (Knuth) is exact. */
+ * 1. */
 INLINE scan_f64 add_odd(scan_f64 a, scan_f64 b) {
-    const scan_f64 sum = a + b, of_b = sum - a, of_a = sum - of_b;
-    const scan_f64 error = (a - of_a) + (b - of_b);
+    const scan_f64 sum = a + b, error = error_of(a, b, sum);
     const scan_i64 bits = (scan_i64)sum;
     const scan_i64 towards = (bits ^ (scan_i64)error) >> 63 | 1; /* from zero, or to it */
     return (scan_f64)(bits + (towards & ((bits & 1) - 1) & (error != 0)));
 }
 
+/* What sums become: rounded to odd, or to nearest; after a rest was added, or without one. */
+typedef struct rounding {
+    bool odd, rest;
+} rounding;
+
 typedef struct summing {
     scan_f64 high_start, low_start; /* 1.5 * 2^52 units */
-    scan_f64 high, low;
-    scan_i64 largest, left; /* the bits of the largest |x|; what no window's unit divides */
+    scan_f64 high, low, rest;
+    scan_i64 largest; /* the bits of the largest |x| */
+    scan_i64 left;    /* what no low unit divides; and where a sum is too small for the rest */
 } summing;
 
 /* 2^exponent, which is a normal double. */
@@ -80,20 +91,32 @@ INLINE void begin_summing(summing *s, const bf_scan_window *window) {
     s->low_start = each_lane(low);
     s->high = each_lane(window->high);
     s->low = each_lane(window->low);
+    s->rest = each_lane(window->rest);
     s->largest = s->left = (scan_i64){0};
 }
 
-INLINE scan_f64 sum_vector(summing *s, scan_f64 x, bool odd) {
-    const scan_i64 magnitude = (scan_i64)x & INT64_MAX;
+INLINE scan_f64 magnitude_of(scan_f64 x) { return (scan_f64)((scan_i64)x & INT64_MAX); }
+
+/* A sum of at least 16 low units is so much larger than the rest that bits beyond the rest's last
+ * decide nothing. */
+INLINE scan_f64 round_sum(summing *s, scan_f64 high, scan_f64 low, rounding to) {
+    if (!to.rest) return to.odd ? add_odd(high, low) : high + low;
+    const scan_f64 sum = high + low, more = add_odd(error_of(high, low, sum), s->rest);
+    s->left |= magnitude_of(sum) * (0x1.8p52 / 16) < s->low_start;
+    return to.odd ? add_odd(sum, more) : sum + more;
+}
+
+INLINE scan_f64 sum_vector(summing *s, scan_f64 x, rounding to) {
+    const scan_i64 magnitude = (scan_i64)magnitude_of(x);
     const scan_f64 q = (x + s->high_start) - s->high_start, r = x - q;
     const scan_i64 larger = magnitude > s->largest;
     s->largest = (magnitude & larger) | (s->largest & ~larger);
-    s->left |= (scan_i64)(r - ((r + s->low_start) - s->low_start));
+    s->left |= (scan_i64)magnitude_of(r - ((r + s->low_start) - s->low_start));
     const scan_f64 high = sum_lanes(q), low = sum_lanes(r);
-    const scan_f64 high_sum = s->high + high, low_sum = s->low + low;
+    const scan_f64 sum = round_sum(s, s->high + high, s->low + low, to);
     s->high += last_lane(high);
     s->low += last_lane(low);
-    return odd ? add_odd(high_sum, low_sum) : high_sum + low_sum;
+    return sum;
 }
 
 /* |x| <= limit keeps every sum of q below 2^53 units. A NaN and an infinity have larger bits. */
@@ -104,7 +127,7 @@ INLINE bool sums_are_exact(const summing *s, const bf_scan_window *window) {
     int64_t largest = 0, left = 0;
     for (int i = 0; i < LANES; i++) {
         largest = s->largest[i] > largest ? s->largest[i] : largest;
-        left |= s->left[i] & INT64_MAX;
+        left |= s->left[i];
     }
     return left == 0 && limit > 0 && largest <= (int64_t)bits_f64(limit);
 }
@@ -116,20 +139,20 @@ INLINE void end_summing(const summing *s, bf_scan_window *window) {
     window->low = s->low[0] - moved;
 }
 
-INLINE bool sum_block(bool wide, bool odd, const char *x, int64_t n, bf_scan_window *window,
+INLINE bool sum_block(bool wide, rounding to, const char *x, int64_t n, bf_scan_window *window,
                       char *results) {
     const size_t step = (wide ? 8 : 4) * LANES;
     summing s;
     begin_summing(&s, window);
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES, x += step) {
-        const scan_f64 sums = sum_vector(&s, load_lanes(wide, x), odd);
+        const scan_f64 sums = sum_vector(&s, load_lanes(wide, x), to);
         memcpy(results + i * 8, &sums, sizeof sums);
     }
     if (i < n) {
         char tail[sizeof(scan_f64)] = {0};
         memcpy(tail, x, (size_t)(n - i) * (wide ? 8 : 4));
-        const scan_f64 sums = sum_vector(&s, load_lanes(wide, tail), odd);
+        const scan_f64 sums = sum_vector(&s, load_lanes(wide, tail), to);
         memcpy(results + i * 8, &sums, (size_t)(n - i) * 8);
     }
     if (!sums_are_exact(&s, window)) return false;
@@ -137,16 +160,24 @@ INLINE bool sum_block(bool wide, bool odd, const char *x, int64_t n, bf_scan_win
     return true;
 }
 
+/* Inlined for each way of rounding. */
+INLINE bool sum_elements(bool wide, const void *x, int64_t n, bf_scan_window *window, bool odd,
+                         void *results) {
+    if (window->rest != 0)
+        return odd ? sum_block(wide, (rounding){true, true}, x, n, window, results)
+                   : sum_block(wide, (rounding){false, true}, x, n, window, results);
+    return odd ? sum_block(wide, (rounding){true, false}, x, n, window, results)
+               : sum_block(wide, (rounding){false, false}, x, n, window, results);
+}
+
 static bool scan_sum_f64(const void *elements, int64_t n, bf_scan_window *window, bool odd,
                          void *results) {
-    return odd ? sum_block(true, true, elements, n, window, results)
-               : sum_block(true, false, elements, n, window, results);
+    return sum_elements(true, elements, n, window, odd, results);
 }
 
 static bool scan_sum_f32(const void *elements, int64_t n, bf_scan_window *window, bool odd,
                          void *results) {
-    return odd ? sum_block(false, true, elements, n, window, results)
-               : sum_block(false, false, elements, n, window, results);
+    return sum_elements(false, elements, n, window, odd, results);
 }
 
 const bf_scan_loops LOOPS = {scan_sum_f64, scan_sum_f32};
