@@ -29,7 +29,7 @@ static void know(bf_scanner *scanner) {
 void bf_scanner_begin(bf_scanner *scanner, const int64_t *words) {
     const bf_prefix *p = scanner->prefix;
     if (words == NULL)
-        bf_state_init(p->kind, p->dtype, scanner->words);
+        bf_prefix_init(p, scanner->words);
     else
         memcpy(scanner->words, words,
                (size_t)bf_state_words(p->kind, p->dtype, words) * sizeof *words);

@@ -28,6 +28,17 @@ BF_RULE bf_dtype bf_prefix_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_d
     return dtype == BF_I128 ? BF_I128 : bf_element_integer(dtype);
 }
 
+/* The words of no elements. */
+BF_RULE void bf_prefix_init(const bf_prefix *prefix, int64_t *words) {
+    const bf_dtype dtype = prefix->dtype;
+    if (prefix->kind == BF_KIND_PRODUCT)
+        bf_product_init(words);
+    else if (prefix->kind == BF_KIND_EXTREME)
+        bf_extreme_init_of(dtype, words);
+    else
+        for (int i = 0; i < bf_sum_shape_of(BF_KIND_SUM, dtype).words; i++) words[i] = 0;
+}
+
 /* The element at p enters the words, which are carried before and after. */
 BF_RULE void bf_prefix_take(const bf_prefix *prefix, int64_t *words, const void *p) {
     bf_dtype dtype = prefix->dtype;
