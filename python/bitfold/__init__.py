@@ -78,8 +78,8 @@ have these keyword arguments besides:
     fits       True: as "wrap", and a second array, of bools, says which results fit
     empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
     out        the array to write to, of the dtype and the shape of the results, which the call returns. sort and
-               argsort, medians and quantiles along axes, map and evaluate have it, too. It lies in the memory of no
-               input; that of sort, map and evaluate may be an input
+               argsort, medians and quantiles along axes, cumulative_sum and the like, map and evaluate have it, too.
+               It lies in the memory of no input; that of sort, cumulative_sum, map and evaluate may be an input
 """
 
 import os
@@ -109,6 +109,8 @@ from ._quantiles import Quantiles, QuantilesInfo
 from ._read import read_csv
 from ._reductions import REDUCTIONS, gives_index, name_by_index, of_axes
 from ._result import Result
+from ._scan import *
+from ._scan import __all__ as _of_scan
 from ._sorter import Sorter
 from ._table import Table
 from ._times import are_times, reduce_times
@@ -123,7 +125,7 @@ __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression",
     "result_dtype", "julia", "palette_colors", "histogram", "Histogram", "HistogramInfo", "bincount",
     "read_csv", "group", "Dictionary", "Column", "Columns",
-    *_of_axis, "Comm", "Table", "Result", *_of_order, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, "Comm", "Table", "Result", *_of_order, *_of_scan, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip
 

@@ -486,6 +486,56 @@ def argsort(
     dtype: _Dtype | None = None,
     context: Context | None = None,
 ) -> _Array: ...
+def cumulative_sum(
+    x: _ArrayLike,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    exclusive: bool = False,
+    reverse: bool = False,
+    nan: _Nan = "propagate",
+    overflow: Literal["error", "wrap"] = "error",
+    out_dtype: _Dtype | None = None,
+    out: _ArrayLike | None = None,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def cumulative_prod(
+    x: _ArrayLike,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    exclusive: bool = False,
+    reverse: bool = False,
+    overflow: Literal["error", "wrap"] = "error",
+    out: _ArrayLike | None = None,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def cumulative_min(
+    x: _ArrayLike,
+    *,
+    axis: int | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    nan: _Nan = "propagate",
+    empty: float | None = None,
+    out: _ArrayLike | None = None,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
+def cumulative_max(
+    x: _ArrayLike,
+    *,
+    axis: int | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    nan: _Nan = "propagate",
+    empty: float | None = None,
+    out: _ArrayLike | None = None,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> _Array: ...
 def sort_rows(
     keys: _ArrayLike,
     *payloads: _ArrayLike,

@@ -47,6 +47,7 @@ REFUSED = {
         ("sum", BIG, 1), ("sumsq", BIG, 1), ("prod", BIG[0]), ("dot", BIG, BIG, 1),
         ("segment_sum", BIG[0], numpy.array([0, 3])), ("index_prod", 1, numpy.array([0, 0, 0]), BIG[0]),
         ("reduce_runs", "sum", numpy.array([1, 1, 1]), BIG[0]), ("map", "add", BIG, BIG),
+        ("cumulative_sum", BIG), ("cumulative_prod", BIG),
     ],
     "EmptyError": [
         ("min", X[:0]), ("argmax", M[:, :0], 1), ("segment_max", X, numpy.array([0, 0])),
@@ -64,7 +65,7 @@ REFUSED = {
     "DtypeError": [
         ("dot", X, INDEX), ("segment_var", X, X), ("index_mean", 2, X, X), ("searchsorted", X, INDEX),
         ("map", "add", INDEX, INDEX.astype("u8")), ("result_dtype", "add", "i64", "u64"),
-        ("bincount", X), ("join", X, INDEX),
+        ("bincount", X), ("join", X, INDEX), ("cumulative_prod", X),
     ],
     "ArgumentError": [
         ("segment_min", X, numpy.array([0, 5])), ("index_max", 1, INDEX, X), ("sort", X, 1),

@@ -34,6 +34,9 @@ CALLS = {  # they are of one form, and their results are arrays
     "median": lambda **o: bitfold.median(X, 0, **o),
     "quantile": lambda **o: bitfold.quantile(X, [0.1, 0.5], 1, **o),
     "percentile": lambda **o: bitfold.percentile(X, 30, 1, keepdims=True, **o),
+    "cumulative_sum": lambda **o: bitfold.cumulative_sum(X, axis=1, **o),
+    "include_initial": lambda **o: bitfold.cumulative_sum(X, axis=0, include_initial=True, reverse=True, **o),
+    "cumulative_max": lambda **o: bitfold.cumulative_max(X, axis=0, **o),
     "map": lambda **o: bitfold.map("add", X, X, **o),
     "evaluate": lambda **o: bitfold.evaluate("x + 1", x=X, **o),
 }  # fmt: skip

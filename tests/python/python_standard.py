@@ -96,7 +96,7 @@ class Standard(unittest.TestCase):
     def test_the_names_are_there(self):
         names = (
             "sum prod mean var std min max argmin argmax vecdot count_nonzero sort argsort searchsorted "
-            "unique_all unique_counts unique_inverse unique_values"
+            "unique_all unique_counts unique_inverse unique_values cumulative_sum cumulative_prod"
         )
         for name in names.split():
             self.assertTrue(callable(getattr(bitfold, name)), name)

@@ -126,7 +126,7 @@ enum { TILE = BF_SPAN };
 typedef struct tiles {
     scan scan;
     line line;
-    int64_t words[BF_STATE_WORDS_SMALL]; /* of the elements before the tile whose turn it is */
+    int64_t words[BF_STATE_WORDS_SMALL]; /* the state before the tile whose turn it is */
     int64_t turn;                        /* its first element */
 } tiles;
 

@@ -1,0 +1,164 @@
+"""Scans (scan.h): the reduction of every prefix."""
+
+import ctypes
+from ctypes import POINTER, byref, c_int, c_size_t, c_void_p
+
+from .._arrays import NAMES, SIZES, Target, dtype_name, value_of
+from .._library import DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, Value, lib
+from .._map import _default_context, copy_array
+from .._order import _lines
+from .._times import elements, takes_times
+
+__all__ = ["cumulative_sum", "cumulative_prod", "cumulative_min", "cumulative_max"]
+
+
+class _Options(ctypes.Structure):
+    """bf_scan_options"""
+
+    _fields_ = [
+        ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("overflow", c_int),
+        ("empty", POINTER(Value)), ("exclusive", c_int), ("reverse", c_int),
+    ]  # fmt: skip
+
+
+lib.declare(
+    {
+        "bf_scan_dtype": (c_int, c_int, c_int, POINTER(_Options)),
+        "bf_scan": (c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(_Options), POINTER(Array)),
+    }
+)
+
+
+def _options(name, exclusive, reverse, nan, out_dtype=None, overflow="error", empty=None):
+    from .. import _number
+
+    options = _Options(
+        ctypes.sizeof(_Options), _number(NAN_POLICIES, "nan policy", nan),
+        DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0,
+        _number(OVERFLOW_POLICIES, "overflow policy", overflow),
+    )  # fmt: skip
+    options.exclusive, options.reverse = bool(exclusive), bool(reverse)
+    if empty is not None:
+        options.empty = ctypes.pointer(value_of(empty, name))
+    return options
+
+
+def _part(array, axis, first, count):
+    """Returns these elements along an axis."""
+    part = Array.from_buffer_copy(array)
+    part.data = (array.data or 0) + first * array.strides[axis] * SIZES[NAMES[array.dtype]]
+    part.shape[axis] = count
+    return part
+
+
+def _write_initial(target, axis, reverse, number, name):
+    """Writes the result of nothing to the end of each line where prefixes begin; returns the other part."""
+    count = target.array.shape[axis] - 1
+    value = value_of(number, name)
+    edge = _part(target.array, axis, count if reverse else 0, 1)
+    initial = Array.from_buffer_copy(edge)
+    initial.data = ctypes.addressof(value.as_)
+    for d in range(initial.ndim):
+        initial.strides[d] = 0
+    copy_array(initial, edge)
+    return _part(target.array, axis, 0 if reverse else 1, count)
+
+
+def _scan(op, x, axis, dtype, context, out, initial=None, **options):
+    context = context or _default_context()
+    view, along, shape = _lines(x, axis, dtype)
+    rules = _options(view.dtype, **options)
+    number = lib.bf_scan_dtype(OPS[op], DTYPES[view.dtype], byref(rules))
+    if not number:
+        raise DtypeError(f"there is no cumulative_{op} of {view.dtype} with {options}")
+    name = NAMES[number]
+    if not -len(shape) <= along < len(shape):
+        raise ArgumentError(f"axis {along} of an array of {len(shape)} dimensions")
+    along %= len(shape)
+    if initial is not None:
+        if view.scale or name == "i128":
+            raise DtypeError("include_initial is not for decimals and i128")
+        shape[along] += 1
+    target = Target(x, name, shape, view.scale, out)
+    to = target.array
+    if initial is not None:
+        to = _write_initial(target, along, rules.reverse, initial, name)
+    context._call(lib.bf_scan, context._handle, OPS[op], byref(view.array), along, byref(rules), byref(to))
+    return target.made
+
+
+def cumulative_sum(
+    x, *, axis=None, include_initial=False, exclusive=False, reverse=False, nan="propagate", overflow="error",
+    out_dtype=None, out=None, dtype=None, context=None,
+):  # fmt: skip
+    """Returns the sum of the elements up to each one along axis (None: all elements as one line).
+
+    Each is the exact sum, whatever came before it: of floats rounded once, to x's dtype or out_dtype; of
+    integers int64 or uint64. exclusive: the sum of those before the element. reverse: of those from it on.
+    include_initial: one more, 0, where the sums begin. nan="skip": a NaN repeats the sum before it.
+    overflow="wrap": integers modulo 2^64. out may be x.
+
+    Errors: RangeError (a sum does not fit), ArgumentError (x has no such axis), NanError (a NaN under nan="error").
+
+    >>> bitfold.cumulative_sum(numpy.array([1e20, 1, -1e20]))
+    array([1.e+20, 1.e+20, 1.e+00])
+    >>> bitfold.cumulative_sum(numpy.array([[1, 2], [3, 4]]), axis=1, include_initial=True)
+    array([[0, 1, 3],
+           [0, 3, 7]])
+    """
+    return _scan(
+        "sum", x, axis, dtype, context, out, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        nan=nan, overflow=overflow, out_dtype=out_dtype,
+    )  # fmt: skip
+
+
+def cumulative_prod(
+    x, *, axis=None, include_initial=False, exclusive=False, reverse=False, overflow="error", out=None, dtype=None,
+    context=None,
+):  # fmt: skip
+    """Returns the product of the integers up to each one along axis, as cumulative_sum does: int64 or uint64.
+    include_initial adds a 1.
+
+    Errors: RangeError (a product does not fit), ArgumentError (x has no such axis), DtypeError (floats).
+
+    >>> bitfold.cumulative_prod(numpy.arange(1, 6))
+    array([  1,   2,   6,  24, 120])
+    """
+    return _scan(
+        "prod", x, axis, dtype, context, out, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        nan="propagate", overflow=overflow,
+    )  # fmt: skip
+
+
+@takes_times(elements)
+def cumulative_min(
+    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, out=None, dtype=None, context=None
+):
+    """Returns the least of the elements up to each one along axis, as cumulative_sum does; -0 is less than 0.
+    empty: the least of none.
+
+    Errors: EmptyError (the least of none, and no empty=), ArgumentError (x has no such axis), NanError (a NaN under
+    nan="error").
+
+    >>> bitfold.cumulative_min(numpy.array([3.0, 5, 2, 4]))
+    array([3., 3., 2., 2.])
+    """
+    return _scan(
+        "min", x, axis, dtype, context, out, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+    )
+
+
+@takes_times(elements)
+def cumulative_max(
+    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, out=None, dtype=None, context=None
+):
+    """Returns the greatest of the elements up to each one along axis, as cumulative_min does the least.
+
+    Errors: those of cumulative_min.
+
+    >>> bitfold.cumulative_max(numpy.array([3.0, 5, 2, 9]), reverse=True)
+    array([9., 9., 9., 9.])
+    """
+    return _scan(
+        "max", x, axis, dtype, context, out, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+    )

@@ -1,0 +1,265 @@
+"""Scans: every prefix has the exact value of its elements, by Python's fractions, on every instruction set, on 1 to 8
+threads and on a GPU.
+
+BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
+BITFOLD_SEED: the first one's seed.
+A failure prints the seed that alone repeats it.
+"""
+
+import math
+import os
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+import bitfold
+import devices
+import generate
+from command import SHORT
+from oracle import DTYPES, FLOATS, HELD, as_f64, round_to
+
+CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "300"))
+SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+THREADS = (1, 2, 3, 8)
+OPS = ("sum", "sum", "sum", "prod", "min", "max")
+RANGES = {"i64": (-(2**63), 2**63 - 1), "u64": (0, 2**64 - 1)}
+
+
+class Refused(Exception):
+    """The name of the error that a scan raises."""
+
+
+def numbers_of(line, dtype):
+    """A line's elements as Python's numbers: integers, or floats with their signs."""
+    if dtype == "bool":
+        return [int(x != 0) for x in line]
+    return as_f64(line, dtype).tolist() if dtype in FLOATS else line.tolist()
+
+
+# ---- the oracle: what the prefixes of a line make, as numbers --------------------------------------
+
+
+def float_sums(line, to, skip):
+    """After each element, and before the first."""
+    total, least, zeros, specials = 0, 1074, True, set()
+    found = [0.0]
+    empty = True
+    for x in line:
+        if not (skip and math.isnan(x)):
+            empty = False
+            zeros &= x == 0 and math.copysign(1, x) < 0
+            if math.isfinite(x):
+                p, q = x.as_integer_ratio()
+                total += p << (least - (q.bit_length() - 1))
+            else:
+                specials.add("nan" if math.isnan(x) else x)
+        if "nan" in specials or len(specials) > 1:
+            found.append(math.nan)
+        elif specials:
+            found.append(*specials)
+        elif total == 0:
+            found.append(-0.0 if zeros and not empty else 0.0)
+        else:
+            found.append(round_to(Fraction(total, 1 << least), to))
+    return found
+
+
+def integers(op, line, to, wraps):
+    total, low, high = int(op == "prod"), *RANGES[to]
+    found = [total]
+    for x in line:
+        total = total * x if op == "prod" else total + x
+        if wraps:
+            total = (total - low) % 2**64 + low
+        found.append(total if low <= total <= high else Refused("RangeError"))
+    return found
+
+
+def extremes(op, line, empty, skip):
+    """empty: the extreme of nothing."""
+    best, nan, found = None, False, [empty]
+    before = (lambda a, b: key(a) < key(b)) if op == "min" else (lambda a, b: key(a) > key(b))
+    for x in line:
+        if x != x:
+            nan |= not skip
+        elif best is None or before(x, best):
+            best = x
+        found.append(math.nan if nan else empty if best is None else best)
+    return found
+
+
+def key(x):
+    return x, math.copysign(1, x)
+
+
+class Case:
+    """An array, a call of a scan, and what it gives."""
+
+    def __init__(self, seed):
+        rng = self.rng = np.random.default_rng([seed, 77])
+        self.seed, self.op = seed, str(rng.choice(OPS))
+        self.dtype = dtype = str(rng.choice(DTYPES if self.op != "prod" else DTYPES[:-4]))
+        shape = generate.shape_of(rng)
+        n = math.prod(shape)
+        x = generate.values(rng, dtype, n) if rng.random() < 0.8 else generate.ints_small(rng, "u8", n).astype(HELD[dtype])
+        self.x = generate.placed_anyhow(rng, np.ascontiguousarray(x).reshape(shape))
+        self.axis = int(rng.integers(-len(shape), len(shape)))
+        self.options = {"axis": self.axis, "dtype": dtype}
+        for name in ("exclusive", "reverse"):
+            if rng.random() < 0.3:
+                self.options[name] = True
+        self.skip = rng.random() < 0.3 and dtype in FLOATS
+        if self.skip:
+            self.options["nan"] = "skip"
+        self.to, self.empty = self._result(rng)
+
+    def _result(self, rng):
+        """The dtype of the results, and the extreme of nothing."""
+        if self.op in ("min", "max"):
+            empty = 1 if rng.random() < 0.7 else None
+            self.options.update({} if empty is None else {"empty": empty})
+            return self.dtype, Refused("EmptyError") if empty is None else empty
+        if rng.random() < 0.5:
+            self.options["overflow"] = "wrap"
+        if self.dtype not in FLOATS:
+            return "u64" if self.dtype[0] == "u" else "i64", None
+        if rng.random() < 0.3:
+            self.options["out_dtype"] = str(rng.choice(FLOATS))
+        return self.options.get("out_dtype", self.dtype), None
+
+    def of_line(self, line):
+        """The results of one line, in its order."""
+        reverse, numbers = self.options.get("reverse"), numbers_of(line, self.dtype)
+        numbers = numbers[::-1] if reverse else numbers
+        if self.op in ("min", "max"):
+            found = extremes(self.op, numbers, self.empty, self.skip)
+        elif self.dtype in FLOATS:
+            found = float_sums(numbers, self.to, self.skip)
+        else:
+            found = integers(self.op, numbers, self.to, self.options.get("overflow") == "wrap")
+        found = found[:-1] if self.options.get("exclusive") else found[1:]
+        return found[::-1] if reverse else found
+
+    def expected(self):
+        """An array as the results are held, or the name of an error."""
+        lines = np.moveaxis(self.x, self.axis, -1)
+        found = [self.of_line(line) for line in lines.reshape(-1, lines.shape[-1])] if self.x.size else []
+        refused = {str(each) for line in found for each in line if isinstance(each, Refused)}
+        if refused:
+            return refused.pop()
+        held = self._held([each for line in found for each in line])
+        return np.moveaxis(held.reshape(lines.shape), -1, self.axis)
+
+    def _held(self, numbers):
+        if self.to == "bf16":
+            bits = np.array(numbers, np.float32).view(np.uint32)
+            return np.where(np.isnan(numbers), 0x7FC0, bits >> 16).astype(np.uint16)
+        return np.array(numbers, HELD[self.to])
+
+
+def bits(x):
+    """An array's bits, where all NaNs are the canonical one."""
+    x = np.ascontiguousarray(x)
+    if x.dtype.kind == "f":
+        x = np.where(np.isnan(x), x.dtype.type(math.nan), x)
+    return x.view(f"u{x.dtype.itemsize}")
+
+
+class Scans(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.contexts = devices.contexts(THREADS)
+
+    def call(self, case, x, **options):
+        function = getattr(bitfold, "cumulative_" + case.op)
+        asked = {**case.options, **options}
+        if case.op != "sum":
+            asked.pop("out_dtype", None)
+        if case.op == "prod":
+            asked.pop("nan", None)
+        return function(x, context=self.context, **asked)
+
+    def check(self, case):
+        expected = case.expected()
+        if isinstance(expected, str):
+            with self.assertRaises(getattr(bitfold, expected)):
+                self.call(case, case.x)
+            return
+        found = np.asarray(self.call(case, devices.placed(case.x, self.context)))
+        self.assertEqual(found.shape, case.x.shape)
+        np.testing.assert_array_equal(bits(found), bits(expected.astype(found.dtype, copy=False)))
+        if self.context.device == "cpu" and case.to == case.dtype and case.to not in ("bool", "bf16"):
+            own = np.array(case.x)
+            self.call(case, own, out=own)
+            np.testing.assert_array_equal(bits(own), bits(expected.astype(own.dtype, copy=False)))
+
+    def test_random_cases(self):
+        for seed in range(SEED, SEED + CASES):
+            case = Case(seed)
+            for self.context in devices.some(self.contexts, 3, np.random.default_rng([seed, 1])):
+                with self.subTest(seed=seed, op=case.op, dtype=case.dtype, options=case.options, context=self.context):
+                    self.check(case)
+
+    def test_long_lines(self):
+        for seed in range(SEED, SEED + max(CASES // 30, 4)):
+            case = Case(seed)
+            n = 40_000 if SHORT else 150_000
+            case.x, case.axis = generate.values(case.rng, case.dtype, n), 0
+            case.options["axis"] = 0
+            for self.context in devices.some(self.contexts, 2, np.random.default_rng([seed, 2])):
+                with self.subTest(seed=seed, op=case.op, dtype=case.dtype, options=case.options, context=self.context):
+                    self.check(case)
+
+
+class Forms(unittest.TestCase):
+    def test_all_elements_are_one_line(self):
+        x = np.arange(12.0).reshape(3, 4)
+        for each in (x, x.T):
+            np.testing.assert_array_equal(bitfold.cumulative_sum(each), np.cumsum(each))
+        self.assertEqual(bitfold.cumulative_sum(7.0).tolist(), [7.0])
+
+    def test_include_initial(self):
+        x = np.arange(1, 13).reshape(3, 4)
+        for axis in (0, 1, -1):
+            for reverse in (False, True):
+                y = bitfold.cumulative_prod(x, axis=axis, include_initial=True, reverse=reverse)
+                turned = np.flip(x, axis) if reverse else x
+                wanted = np.insert(np.cumprod(turned, axis), 0, 1, axis)
+                np.testing.assert_array_equal(y, np.flip(wanted, axis) if reverse else wanted)
+        self.assertEqual(bitfold.cumulative_sum(np.empty((2, 0)), axis=1, include_initial=True).tolist(), [[0], [0]])
+        self.assertEqual(bitfold.cumulative_sum(np.ones(2, "f2"), include_initial=True).dtype, np.float16)
+
+    def test_decimals_big_integers_and_times(self):
+        from decimal import Decimal
+
+        x = np.array([2**64, -1, 2**70], object)
+        self.assertEqual(bitfold.cumulative_sum(x).tolist(), [2**64, 2**64 - 1, 2**64 - 1 + 2**70])
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_prod, x)
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_sum, x, include_initial=True)
+        times = np.array(["2020-01-02", "2020-01-01", "2020-01-03"], "M8[D]")
+        np.testing.assert_array_equal(bitfold.cumulative_max(times), np.maximum.accumulate(times))
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_sum, times)
+        try:
+            import pyarrow
+        except ImportError:
+            return
+        column = pyarrow.array([Decimal("1.10"), Decimal("2.2")])
+        self.assertEqual(bitfold.cumulative_sum(column).tolist(), [Decimal("1.1"), Decimal("3.3")])
+
+    def test_what_is_refused(self):
+        x = np.array([2**63 - 1, 1])
+        self.assertRaises(bitfold.RangeError, bitfold.cumulative_sum, x)
+        self.assertEqual(bitfold.cumulative_sum(x, exclusive=True).tolist(), [0, 2**63 - 1])
+        self.assertEqual(bitfold.cumulative_sum(x, overflow="wrap").tolist(), [2**63 - 1, -(2**63)])
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_prod, x.astype("f8"))
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_sum, x, out_dtype="f64")
+        self.assertRaises(bitfold.NanError, bitfold.cumulative_sum, np.array([1, math.nan]), nan="error")
+        self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, axis=1)
+        self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, overflow="saturate")
+        self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, out=x[::-1])
+        self.assertRaises(bitfold.EmptyError, bitfold.cumulative_min, x, exclusive=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
