@@ -17,6 +17,7 @@
 #define BITFOLD_SCAN_H
 
 #include "reduce.h"
+#include "state.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +49,13 @@ BF_API bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_opt
  * BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 BF_API bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                          const bf_scan_options *options, const bf_array *values);
+
+/* Scans an array of one dimension whose elements follow those that a state has absorbed, and
+ * absorbs it: so chunks, files and days go on where the last one ended. The state is of one of the
+ * reductions above, and of the array's dtype; options->reverse is 0. On failure the state is as it
+ * was. Errors: as bf_scan, and BF_E_OVERFLOW for more than 2^62 elements in all. */
+BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
+                               const bf_scan_options *options, const bf_array *values);
 
 #ifdef __cplusplus
 }

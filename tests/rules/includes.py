@@ -38,7 +38,7 @@ MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/
 # Verify compares the works, and bench times them.
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
                   "cli/group/by.h", "cli/rows/whole.h"),
-        "group": ("src/cpu/order/sorting.h",),
+        "group": ("src/cpu/order/sorting.h",), "scan": ("src/api/reduce/state.h",),
         "reduce": ("cli/group/by.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
                        "src/cpu/map/map.h", "src/cuda/map/operation.cuh", "src/api/reduce/state.h",

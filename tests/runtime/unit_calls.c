@@ -119,7 +119,7 @@ static bool takes_i128(const char *name) {
         "bf_reduce",          "bf_reduce_shards",  "bf_dot",           "bf_dot_shards",
         "bf_describe",        "bf_array_to_arrow", "bf_join",          "bf_mode",
         "bf_unique",          "bf_is_sorted",      "bf_median_groups", "bf_median_axes",
-        "bf_quantile_groups", "bf_quantile_axes",  "bf_sort_rows"};
+        "bf_quantile_groups", "bf_quantile_axes",  "bf_sort_rows",     "bf_scan"};
     for (size_t i = 0; i < sizeof taking / sizeof *taking; i++)
         if (strcmp(name, taking[i]) == 0) return true;
     return false;

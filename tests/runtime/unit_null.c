@@ -280,6 +280,9 @@ static void order(void **unused) {
     REFUSED(bf_scan(NULL, BF_SUM, x, 0, NULL, y));
     REFUSED(bf_scan(c, BF_SUM, NULL, 0, NULL, y));
     REFUSED(bf_scan(c, BF_SUM, x, 0, NULL, NULL));
+    REFUSED(bf_state_scan(NULL, x, NULL, y));
+    REFUSED(bf_state_scan(w->state, NULL, NULL, y));
+    REFUSED(bf_state_scan(w->state, x, NULL, NULL));
     REFUSED(bf_rank(NULL, x, 0, BF_RANK_MIN, NULL, &w->i64));
     REFUSED(bf_rank(c, NULL, 0, BF_RANK_MIN, NULL, &w->i64));
     REFUSED(bf_rank(c, x, 0, BF_RANK_MIN, NULL, NULL));

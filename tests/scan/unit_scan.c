@@ -177,6 +177,39 @@ static void scan(bf_context *context, const line *l, const char *from, char *to,
         fail_msg("%s", bf_context_message(context));
 }
 
+/* A line in three chunks, each after the state of those before; then the state has its result. */
+static void check_chunks(bf_context *context, const line *l) {
+    const size_t bytes = bf_dtype_size(l->dtype), to_bytes = bf_dtype_size(l->to);
+    const int64_t ends[] = {0, l->n / 3, l->n / 3 + l->n / 2, l->n};
+    char *to = found + 1;
+    bf_state *state;
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        bf_scan_options o = l->options;
+        o.exclusive = exclusive;
+        assert_int_equal(bf_state_create(context, l->op, l->dtype, &state), BF_OK);
+        for (int i = 0; i < 3; i++) {
+            const int64_t n = ends[i + 1] - ends[i];
+            const bf_array x = bf_array_of(l->dtype, l->data + (size_t)ends[i] * bytes, n);
+            const bf_array y = bf_array_of(l->to, to + (size_t)ends[i] * to_bytes, n);
+            assert_int_equal(bf_state_scan(state, &x, &o, &y), BF_OK);
+        }
+        assert_results(l, to, to_bytes, exclusive, "in chunks");
+        bf_state *whole;
+        const bf_array all = bf_array_of(l->dtype, l->data, l->n);
+        assert_int_equal(bf_state_create(context, l->op, l->dtype, &whole), BF_OK);
+        assert_int_equal(bf_state_absorb(whole, &all), BF_OK);
+        const size_t size = bf_state_save_size(whole);
+        assert_int_equal(bf_state_save_size(state), size);
+        char *const saved = malloc(2 * size);
+        assert_int_equal(bf_state_save(whole, saved), BF_OK);
+        assert_int_equal(bf_state_save(state, saved + size), BF_OK);
+        assert_memory_equal(saved, saved + size, size);
+        free(saved);
+        bf_state_destroy(whole);
+        bf_state_destroy(state);
+    }
+}
+
 static void check_line(bf_context *context, void *arg) {
     const line *l = arg;
     const size_t bytes = bf_dtype_size(l->dtype), to_bytes = bf_dtype_size(l->to);
@@ -198,6 +231,7 @@ static void check_line(bf_context *context, void *arg) {
     scan(context, l, back, to, &o);
     turn(to, back, to_bytes, l->n);
     assert_results(l, back, to_bytes, false, "reverse");
+    if (l->n > 0) check_chunks(context, l);
     if (l->dtype != l->to) return;
     for (o.reverse = 0, o.exclusive = 0; o.exclusive < 2; o.exclusive++) {
         memcpy(to, l->data, (size_t)l->n * bytes);
@@ -410,6 +444,31 @@ static void errors(void **unused) {
     bf_context_destroy(c);
 }
 
+/* A state whose sum does not fit, of which the next prefixes come back. */
+static void beyond_and_back(void **unused) {
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    bf_state *state;
+    int64_t far[2] = {INT64_MAX, INT64_MAX}, x[3] = {-INT64_MAX, 5, INT64_MIN}, to[3] = {7, 7, 7};
+    const bf_array before = bf_array_of(BF_I64, far, 2), after = bf_array_of(BF_I64, x, 3);
+    const bf_array values = bf_array_of(BF_I64, to, 3), other = bf_array_of(BF_U64, x, 3);
+    assert_int_equal(bf_state_create(c, BF_SUM, BF_I64, &state), BF_OK);
+    assert_int_equal(bf_state_absorb(state, &before), BF_OK);
+    assert_int_equal(bf_state_scan(state, &after, NULL, &values), BF_E_OVERFLOW);
+    assert_int_equal(to[0], 7);
+    x[1] = -5;
+    assert_int_equal(bf_state_scan(state, &after, NULL, &values), BF_OK);
+    assert_int_equal(to[0], INT64_MAX);
+    assert_int_equal(to[1], INT64_MAX - 5);
+    assert_int_equal(to[2], -6);
+    assert_int_equal(bf_state_scan(state, &other, NULL, &values), BF_E_DTYPE);
+    const bf_scan_options o = {.size = sizeof o, .reverse = 1};
+    assert_int_equal(bf_state_scan(state, &after, &o, &values), BF_E_ARGUMENT);
+    bf_state_destroy(state);
+    bf_context_destroy(c);
+}
+
 /* i128: sums and extremes, and what does not fit. */
 static void check_i128(bf_context *context, void *unused) {
     enum { M = 3000 };
@@ -447,6 +506,7 @@ UNIT_TESTS(scan) {
         cmocka_unit_test(axes),
         cmocka_unit_test(errors),
         cmocka_unit_test(i128),
+        cmocka_unit_test(beyond_and_back),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

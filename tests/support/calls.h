@@ -91,6 +91,7 @@ CALL(bf_dot_async, w->context, &w->f64, &w->f64, NULL, w->values)
 CALL_MAKING(bf_state_create, bf_state, bf_state_destroy, w->context, BF_SUM, BF_F64)
 CALL(bf_state_clear, w->state)
 CALL(bf_state_absorb, w->state, &w->f64)
+CALL(bf_state_scan, w->state, &w->f64, NULL, &w->out_f64)
 CALL(bf_state_absorb_pair, w->pairs, &w->f64, &w->f64)
 CALL(bf_state_seek, w->ordered, (int64_t)1 << 40)
 CALL(bf_state_rescale, w->state, 0)
@@ -651,6 +652,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_describe),
     ENTRY(bf_state_create),
     ENTRY(bf_state_absorb),
+    ENTRY(bf_state_scan),
     ENTRY(bf_state_absorb_pair),
     ENTRY(bf_state_absorb_shards),
     ENTRY(bf_state_absorb_pair_shards),

@@ -1,6 +1,7 @@
 /* Scans along an axis: arguments, arrays, and what must not fail half done. */
 #include "seam/scan.h"
 #include "api/reduce/reduce.h"
+#include "api/reduce/state.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
@@ -189,7 +190,7 @@ static bf_status job_may_fail(scanning *s, bool *may) {
                (s->job.exclusive || (is_float && p->options.nan == BF_NAN_SKIP));
     else if (is_float || wraps)
         *may = false;
-    else if (p->kind == BF_KIND_SUM)
+    else if (p->kind == BF_KIND_SUM && s->job.words == NULL)
         return sum_may_fail(s, may);
     return BF_OK;
 }
@@ -236,4 +237,43 @@ bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, i
                   const bf_scan_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, scan_axis(context, op, array, axis, options, values));
+}
+
+/* ---- after a state --------------------------------------------------------------------------- */
+
+static bf_status check_state(const scanning *s, const bf_state *state) {
+    if (s->array->dtype != state->dtype)
+        return bf_fail(s->context, BF_E_DTYPE, "an array of %s after a state of %s",
+                       bf_dtype_name(s->array->dtype), bf_dtype_name(state->dtype));
+    if (s->array->ndim != 1)
+        return bf_fail(s->context, BF_E_SHAPE, "what follows a state has %d dimensions, not one",
+                       s->array->ndim);
+    if (s->job.reverse)
+        return bf_fail(s->context, BF_E_ARGUMENT, "no prefix begins at the end after a state");
+    if (s->array->shape[0] > BF_COUNT_MAX - state->words[0])
+        return bf_fail(s->context, BF_E_OVERFLOW, "more than 2^62 elements");
+    return BF_OK;
+}
+
+static bf_status scan_after(bf_state *state, const bf_array *array, const bf_scan_options *options,
+                            const bf_array *values) {
+    scanning s = {.context = state->context, .array = array, .values = values};
+    int64_t words[BF_STATE_WORDS_SMALL];
+    bf_status status = open_scan(&s, state->op, options);
+    if (status == BF_OK) status = check_state(&s, state);
+    if (status != BF_OK || array->shape[0] == 0) return status;
+    const size_t bytes = bf_state_bytes(state);
+    memcpy(words, state->words, bytes);
+    s.job.words = words;
+    status = set_lines(&s, 0);
+    if (status == BF_OK) status = choose_place(&s);
+    if (status == BF_OK) status = run_scan(&s);
+    if (status == BF_OK) memcpy(state->words, words, bytes);
+    return status;
+}
+
+bf_status bf_state_scan(bf_state *state, const bf_array *array, const bf_scan_options *options,
+                        const bf_array *values) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, scan_after(state, array, options, values));
 }
