@@ -1,10 +1,10 @@
 #include "map/expression.h"
 
 #include "expression/inputs.h"
-#include "map/output.h"
 #include "memory/buffer.h"
 #include "options/context.h"
 #include "runtime/progress.h"
+#include "sheet/array.h"
 #include "sheet/output.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ enum { BLOCK = 1 << 19 /* elements: what is written next is still in the cache *
 typedef struct mapped {
     expressed expressed;
     bf_context *context;
-    map_output output;
+    array_output output;
     bf_dtype dtype; /* the results', as they are written */
     bool fixed;     /* it cannot begin again */
     buffer times;   /* in the unit of the output */
@@ -84,7 +84,7 @@ static int write_results(mapped *m, int64_t *count) {
         bf_array present = expressed_present(results);
         if (x->time) code = take_times(m, &present);
         if (code != EXIT_DONE) return code;
-        code = map_output_write(&m->output, present.data, present.shape[0]);
+        code = array_output_write(&m->output, present.data, present.shape[0]);
         if (code != EXIT_DONE) return code;
         *count += present.shape[0];
     }
@@ -108,7 +108,7 @@ static int write_file(mapped *m, const options *o, int64_t *count) {
     *count = 0;
     m->dtype = m->expressed.dtype;
     m->fixed = header.count >= 0 && strcmp(o->output, "-") == 0;
-    const int code = map_output_open(&m->output, o->output, &header);
+    const int code = array_output_open(&m->output, o->output, &header);
     if (code != EXIT_DONE) return code;
     progress_start(m->output.name, expressed_bytes(&m->expressed));
     const int written = write_results(m, count);
@@ -120,7 +120,7 @@ static int write_file(mapped *m, const options *o, int64_t *count) {
 static int write_again(mapped *m, const options *o, int64_t *count) {
     int code = write_file(m, o, count);
     while (code == ROWS_RESETTLED) {
-        map_output_abandon(&m->output);
+        array_output_abandon(&m->output);
         expressed_again(&m->expressed);
         code = expressed_parse(&m->expressed);
         if (code == EXIT_DONE) code = write_file(m, o, count);
@@ -137,8 +137,8 @@ static int run_map(mapped *m, const options *o) {
     if (code == EXIT_DONE) note_device(m->context, m->output.name);
     if (code == EXIT_DONE && o->stats)
         inform(m->output.name, "%" PRId64 " elements in %.6f s", count, progress_clock() - began);
-    if (code == EXIT_DONE) return map_output_close(&m->output, count);
-    map_output_abandon(&m->output);
+    if (code == EXIT_DONE) return array_output_close(&m->output, count);
+    array_output_abandon(&m->output);
     return code;
 }
 

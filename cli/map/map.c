@@ -3,9 +3,9 @@
 #include "input/guess.h"
 #include "map/expression.h"
 #include "map/operand.h"
-#include "map/output.h"
 #include "options/context.h"
 #include "options/operand.h"
+#include "sheet/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ typedef struct task {
     npy_header shape; /* the result's */
     bool whole;       /* every file is taken whole, so that shapes count */
     bf_context *context;
-    map_output output;
+    array_output output;
     int64_t block; /* elements */
     void *results; /* a block's */
 } task;
@@ -233,7 +233,7 @@ static int map_block(task *t, int64_t at, int64_t n) {
     const bf_array out = bf_array_of(t->shape.dtype, t->results, n);
     for (int i = 0; i < t->arity; i++) inputs[i] = &t->operands[i].array;
     const bf_status st = bf_map(t->context, t->op, inputs, t->arity, &how, &out);
-    return st == BF_OK ? map_output_write(&t->output, t->results, n) : map_failed(t, st);
+    return st == BF_OK ? array_output_write(&t->output, t->results, n) : map_failed(t, st);
 }
 
 static int64_t block_bytes(const task *t, int64_t n) {
@@ -288,7 +288,7 @@ static int open_map(task *t) {
     if (code != EXIT_DONE) return code;
     t->results = malloc((size_t)t->block * 8);
     if (!t->results) return fail_status(BF_E_MEMORY, NULL, NULL);
-    return map_output_open(&t->output, o->output, &t->shape);
+    return array_output_open(&t->output, o->output, &t->shape);
 }
 
 static int run_map(task *t) {
@@ -305,8 +305,8 @@ static int run_map(task *t) {
             inform(t->output.name, "%" PRId64 " elements in %.6f s", count,
                    progress_clock() - began);
     }
-    if (code == EXIT_DONE) return map_output_close(&t->output, count);
-    map_output_abandon(&t->output);
+    if (code == EXIT_DONE) return array_output_close(&t->output, count);
+    array_output_abandon(&t->output);
     return code;
 }
 

@@ -1,11 +1,11 @@
-/* The output of map: a .npy file that is written block by block. */
-#ifndef BITFOLD_CLI_MAP_OUTPUT_H
-#define BITFOLD_CLI_MAP_OUTPUT_H
+/* A .npy file that is written block by block. */
+#ifndef BITFOLD_CLI_SHEET_ARRAY_H
+#define BITFOLD_CLI_SHEET_ARRAY_H
 
 #include "container/npy_write.h"
 #include "runtime/outfile.h"
 
-typedef struct map_output {
+typedef struct array_output {
     npy_header header;
     bool counted;  /* the number of elements was known from the start */
     bool standard; /* to standard output */
@@ -15,15 +15,15 @@ typedef struct map_output {
     int temporary; /* the file of `stream` meanwhile */
     const char *name;
     outfile file;
-} map_output;
+} array_output;
 
 /* name "-" is standard output. header: dtype, order and shape; count -1: the first extent (of one)
  * is known at the end. Returns an exit code, having reported the failure; so do the others. */
-int map_output_open(map_output *out, const char *name, const npy_header *header);
-int map_output_write(map_output *out, const void *elements, int64_t n);
+int array_output_open(array_output *out, const char *name, const npy_header *header);
+int array_output_write(array_output *out, const void *elements, int64_t n);
 
 /* Completes the file, which has `count` elements. */
-int map_output_close(map_output *out, int64_t count);
-void map_output_abandon(map_output *out);
+int array_output_close(array_output *out, int64_t count);
+void array_output_abandon(array_output *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "map/output.h"
+#include "sheet/array.h"
 
 #include "memory/temporary.h"
 #include "runtime/bytes.h"
@@ -9,21 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static int cannot_write(const map_output *out, int error) {
+static int cannot_write(const array_output *out, int error) {
     return fail(EXIT_IO, out->name, "cannot write: %s", strerror(error));
 }
 
-static int put_bytes(const map_output *out, FILE *to, const void *bytes, size_t size) {
+static int put_bytes(const array_output *out, FILE *to, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, to) == size ? EXIT_DONE : cannot_write(out, stream_error());
 }
 
-static int put_header(const map_output *out, FILE *to) {
+static int put_header(const array_output *out, FILE *to) {
     char bytes[NPY_WRITE_MAX];
     return put_bytes(out, to, bytes, npy_write_header(&out->header, bytes));
 }
 
-int map_output_open(map_output *out, const char *name, const npy_header *header) {
-    *out = (map_output){.header = *header, .counted = header->count >= 0, .name = name};
+int array_output_open(array_output *out, const char *name, const npy_header *header) {
+    *out = (array_output){.header = *header, .counted = header->count >= 0, .name = name};
     out->standard = strcmp(name, "-") == 0;
     if (out->standard) {
         out->name = "standard output";
@@ -49,20 +49,20 @@ int map_output_open(map_output *out, const char *name, const npy_header *header)
 }
 
 /* Only now, so that a refusal of the first elements leaves standard output empty. */
-static int start_output(map_output *out) {
+static int start_output(array_output *out) {
     if (out->started || out->final) return EXIT_DONE;
     out->started = true;
     return put_header(out, out->stream);
 }
 
-int map_output_write(map_output *out, const void *elements, int64_t n) {
+int array_output_write(array_output *out, const void *elements, int64_t n) {
     const int code = start_output(out);
     if (code != EXIT_DONE) return code;
     return put_bytes(out, out->stream, elements, (size_t)n * bf_dtype_size(out->header.dtype));
 }
 
 /* Copies the elements from the temporary file to the output, behind its header. */
-static int forward_output(map_output *out) {
+static int forward_output(array_output *out) {
     char buffer[1 << 14];
     const int error = stream_flush(out->stream);
     int code = error == 0 ? put_header(out, out->final) : cannot_write(out, error);
@@ -74,14 +74,14 @@ static int forward_output(map_output *out) {
     return code;
 }
 
-static int count_elements(map_output *out, int64_t count) {
+static int count_elements(array_output *out, int64_t count) {
     out->header.shape[0] = count;
     if (out->final) return forward_output(out);
     if (fseeko(out->stream, 0, SEEK_SET) != 0) return cannot_write(out, stream_error());
     return put_header(out, out->stream);
 }
 
-int map_output_close(map_output *out, int64_t count) {
+int array_output_close(array_output *out, int64_t count) {
     int code = start_output(out);
     if (code == EXIT_DONE && !out->counted) code = count_elements(out, count);
     if (code == EXIT_DONE && out->standard) {
@@ -89,11 +89,11 @@ int map_output_close(map_output *out, int64_t count) {
         if (error != 0) code = cannot_write(out, error);
     }
     if (code == EXIT_DONE && !out->standard) code = outfile_commit(&out->file);
-    map_output_abandon(out);
+    array_output_abandon(out);
     return code;
 }
 
-void map_output_abandon(map_output *out) {
+void array_output_abandon(array_output *out) {
     if (out->final) {
         if (out->stream) fclose(out->stream);
         out->stream = out->final;
