@@ -26,6 +26,10 @@ static const command commands[] = {
     {"unique", "order", "the different numbers or keys, in order", cmd_order, BY_ALL},
     {"sample", "order", "rows of a table at random", cmd_drawn, BY_NONE},
     {"shuffle", "order", "the rows of a table in a random order", cmd_drawn, BY_NONE},
+    {"cumsum", "running", "the sum of the numbers up to each one", cmd_scan, BY_NONE},
+    {"cumprod", "running", "the product of the integers up to each one", cmd_scan, BY_NONE},
+    {"cummin", "running", "the least of the numbers up to each one", cmd_scan, BY_NONE},
+    {"cummax", "running", "the greatest of the numbers up to each one", cmd_scan, BY_NONE},
     {"count", "groups and tables", "how often each number or key occurs", cmd_count, BY_ALL},
     {"group", "groups and tables", "sums, means, extremes and counts for each key", cmd_group,
      BY_ALL},
@@ -51,8 +55,8 @@ static const command commands[] = {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const option_table *const tables[] = {
-    &describe_options, &order_options, &map_options,   &hist_options,  &group_options,
-    &join_options,     &merge_options, &drawn_options, &julia_options, &verify_options};
+    &describe_options, &order_options, &map_options,  &hist_options,  &group_options, &join_options,
+    &merge_options,    &drawn_options, &scan_options, &julia_options, &verify_options};
 
 static const command *find_command(const char *name) {
     for (int i = 0; i < COMMANDS; i++)

@@ -1,0 +1,100 @@
+"""cumsum, cumprod, cummin and cummax: files, columns and pipes, as lines and as arrays; what is refused."""
+
+import os
+import subprocess
+import unittest
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+
+from command import BITFOLD, SHORT, CommandTest, run
+from oracle import round_to
+
+
+class Scan(CommandTest):
+    def array(self, *arguments, **more):
+        """The array that a command writes, and stays silent."""
+        out = self.path("out.npy")
+        self.assertEqual(self.result(*arguments, "-o", out, **more), "")
+        return np.load(out)
+
+    def test_sums_are_exact(self):
+        rng = np.random.default_rng(3)
+        for dtype, form in (("f8", "f64"), ("f4", "f32"), ("f2", "f16")):
+            x = (rng.normal(size=(50, 60)) * 10.0 ** rng.integers(-3, 3, (50, 60))).astype(dtype)
+            exact = accumulate(map(Fraction, x.ravel().tolist()))
+            wanted = np.array([round_to(each, form) for each in exact], dtype)
+            for name, each in (("c.npy", x), ("fortran.npy", np.asfortranarray(x))):
+                found = self.array("cumsum", self.save(name, each))
+                self.assertEqual(found.dtype, x.dtype)
+                np.testing.assert_array_equal(found, wanted)
+            lines = self.result("cumsum", self.path("c.npy")).split()
+            np.testing.assert_array_equal(np.array(lines, dtype), wanted)
+            piped = self.array("cumsum", stdin=open(self.path("c.npy"), "rb").read())
+            np.testing.assert_array_equal(piped, wanted)
+
+    def test_integers_and_extremes(self):
+        x = np.random.default_rng(4).integers(-100, 100, 5000).astype("i2")
+        path = self.save("x.npy", x)
+        np.testing.assert_array_equal(self.array("cumsum", path), np.cumsum(x, dtype="i8"))
+        np.testing.assert_array_equal(self.array("cummin", path), np.minimum.accumulate(x))
+        np.testing.assert_array_equal(self.array("cummax", path), np.maximum.accumulate(x))
+        wrapped = np.cumprod(x[x != 0], dtype="i8")
+        path = self.save("y.npy", x[x != 0])
+        np.testing.assert_array_equal(self.array("cumprod", path, "--overflow", "wrap"), wrapped)
+
+    def test_text_is_the_numbers_that_are_written(self):
+        self.assertEqual(self.result("cumsum", stdin=b"0.1\n0.2\n-0.3\n"), "0.1\n0.3\n0")
+        self.assertEqual(self.result("cumsum", stdin=b"1\n2\n0.5\n"), "1\n3\n3.5")
+        self.assertEqual(self.result("cumsum", stdin=b"1\n2\ninf\n"), "1\n3\ninf")
+        wide = b"99999999999999999999\n1\n"
+        self.assertEqual(self.result("cumsum", stdin=wide), "99999999999999999999\n100000000000000000000")
+        self.assertEqual(self.result("cumsum", "--dtype", "f64", "--hex", stdin=b"0.5\n1\n"), "0x1p-1\n0x1.8p+0")
+        np.testing.assert_array_equal(self.array("cumsum", stdin=b"0.1\n0.2\n"), [0.1, 0.3])
+        self.assertEqual(self.result("cumprod", stdin=b"2\n3\n"), "2\n6")
+        done = run("cumsum")
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        with open(self.path("t.csv"), "w") as f:
+            f.write("name,height\na,1.5\nb,\nc,2\n")
+        self.assertEqual(self.result("cumsum", "--column", "height", "--null-policy", "skip", self.path("t.csv")), "1.5\n3.5")
+
+    def test_nans(self):
+        self.assertEqual(self.result("cumsum", stdin=b"1\nnan\n2\n"), "1\nnan\nnan")
+        self.assertEqual(self.result("cumsum", "--nan", "skip", stdin=b"1\nnan\n2\n"), "1\n1\n3")
+        self.refused(3, "NaN", "cumsum", "--nan", "error", stdin=b"1\nnan\n2\n")
+        self.refused(3, "no value", "cummin", "--nan", "skip", stdin=b"nan\n2\n")
+
+    def test_every_instruction_set_and_thread_count_gives_the_same(self):
+        x = np.random.default_rng(5).normal(size=100_000 if SHORT else 700_000)
+        path, first = self.save("x.npy", x), None
+        for isa in ("generic", "auto"):
+            for threads in (1, 3):
+                found = self.array("cumsum", "--isa", isa, "-j", threads, path).tobytes()
+                first = first or found
+                self.assertEqual(found, first)
+
+    def test_a_pipe_shows_its_sums_as_it_grows(self):
+        command = [BITFOLD, "cumsum", "--dtype", "i64"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            process.stdin.write("1\n2\n")
+            process.stdin.close()
+            self.assertEqual(process.stdout.read(), "1\n3\n")
+        self.assertEqual(process.returncode, 0)
+
+    def test_what_is_refused(self):
+        x = self.save("x.npy", np.array([2**63 - 1, 1]))
+        self.refused(3, "does not fit i64", "cumsum", x)
+        self.refused(3, "does not fit i64", "cumsum", x, "-o", self.path("none.npy"))
+        self.assertFalse(os.path.exists(self.path("none.npy")))
+        self.refused(3, "these are f64", "cumprod", self.save("f.npy", np.ones(2)))
+        self.refused(3, "these are decimal", "cumprod", stdin=b"1.5\n")
+        self.refused(3, "128 bits", "cumsum", "-o", self.path("none.npy"), stdin=b"99999999999999999999\n")
+        self.refused(2, "one FILE", "cumsum", x, x)
+        self.refused(2, "saturate", "cumsum", "--overflow", "saturate", x)
+        self.refused(3, "no --column", "cumsum", stdin=b"1,2\n3,4\n")
+        self.assertNotEqual(run("cummin", "--overflow", "wrap", x).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
