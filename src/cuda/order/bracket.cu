@@ -114,7 +114,7 @@ template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const
 
 /* --- the host's part --- */
 
-bf_status check(const bf_cuda_order_call *call, cudaError_t error) {
+bf_status check(const bf_cuda_call *call, cudaError_t error) {
     return bf_cuda_order_check(call->context, error);
 }
 
@@ -125,14 +125,14 @@ cudaError_t enqueue_try(const bf_cuda *cuda, bf_dtype dtype, const bracket_param
     return error == cudaSuccess ? bf_cuda_bracket::finish(cuda, dtype, p) : error;
 }
 
-bf_status run_try(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p, board *found) {
+bf_status run_try(bf_cuda_call *call, bf_dtype dtype, const bracket_params &p, board *found) {
     const cudaError_t error = enqueue_try(call->context->cuda, dtype, p);
     return bf_cuda_fetch_words(call->context, error, p.at, BOARD_WORDS, found, "order on a GPU");
 }
 
 /* Counts, of n elements, those before each end of e, and those equal to it. Waits. */
 template <bf_dtype D>
-bf_status count_all_ends(bf_cuda_order_call *call, end_params e, end_counts *counts) {
+bf_status count_all_ends(bf_cuda_call *call, end_params e, end_counts *counts) {
     bf_context *context = call->context;
     const unsigned blocks = bf_cuda_blocks(context->cuda, e.count / (16 * END_VECTORS) + 1, ENDERS);
     e.counts = (end_counts *)bf_cuda_alloc(context, sizeof *counts);
@@ -149,8 +149,8 @@ bf_status count_all_ends(bf_cuda_order_call *call, end_params e, end_counts *cou
 }
 
 /* Sets *before to the elements that were kept before a bracket. Waits. */
-bf_status count_before(bf_cuda_order_call *call, int bytes, const bracket_params &p,
-                       const board *found, int bracket, int64_t *before) {
+bf_status count_before(bf_cuda_call *call, int bytes, const bracket_params &p, const board *found,
+                       int bracket, int64_t *before) {
     end_params e = {p.kept, NULL, (int64_t)found->pooled, BF_ASCENDING, 1, {found->low[bracket]},
                     NULL};
     end_counts counts = {};
@@ -161,7 +161,7 @@ bf_status count_before(bf_cuda_order_call *call, int bytes, const bracket_params
 }
 
 /* Finds ranks in a bracket whose part has too many elements, by sorting what was kept. */
-bf_status sort_crowded(bf_cuda_order_call *call, int bytes, const bracket_params &p, int bracket,
+bf_status sort_crowded(bf_cuda_call *call, int bytes, const bracket_params &p, int bracket,
                        const int64_t rank[2], board *found) {
     char *kept = (char *)p.kept;
     int64_t before = 0;
@@ -195,7 +195,7 @@ int add_end(end_params *e, uint64_t place) {
 }
 
 /* Looks for ranks that are outside their brackets at these brackets' ends. */
-bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p,
+bf_status look_at_ends(bf_cuda_call *call, bf_dtype dtype, const bracket_params &p,
                        const int64_t rank[RANKS], board *found) {
     end_counts counts;
     end_params e = {p.a, NULL, p.count, p.order, 0, {}, NULL};
@@ -219,7 +219,7 @@ bf_status look_at_ends(bf_cuda_order_call *call, bf_dtype dtype, const bracket_p
     return status;
 }
 
-bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p) {
+bf_status set_memory(bf_cuda_call *call, bf_dtype dtype, bracket_params *p) {
     const size_t bytes = (size_t)bf_cuda_place_bytes(dtype), brackets = (size_t)p->brackets;
     p->coding = bf_cuda_coding_of(dtype, p->order);
     p->one = 1;
@@ -230,8 +230,8 @@ bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p
     p->room = (int64_t)brackets * (p->count / 16 + (1 << 17));
     const size_t kept = (size_t)p->room * bytes, small = brackets * SMALL * bytes;
     const size_t numbers = p->first > 0 ? (size_t)p->room * sizeof *p->numbers : 0;
-    char *memory = (char *)bf_cuda_order_alloc(call, sizeof *p->at + SPLITTERS * bytes + kept +
-                                                         small + numbers + 5 * 256);
+    char *memory = (char *)bf_cuda_call_alloc(call, sizeof *p->at + SPLITTERS * bytes + kept +
+                                                        small + numbers + 5 * 256);
     if (memory == NULL) return BF_E_MEMORY;
     p->at = (board *)bf_cuda_next_part(&memory, sizeof *p->at);
     p->splitters = bf_cuda_next_part(&memory, SPLITTERS * bytes);
@@ -241,13 +241,13 @@ bf_status set_memory(bf_cuda_order_call *call, bf_dtype dtype, bracket_params *p
     return BF_OK;
 }
 
-uint64_t next_seed(const bf_cuda_order_call *call, int attempt) {
+uint64_t next_seed(const bf_cuda_call *call, int attempt) {
     return bf_hash_mix((uint64_t)(uintptr_t)call->context->cuda + call->context->cuda->calls) +
            (uint64_t)attempt;
 }
 
 /* Makes the places of all ranks known, or sets *found to false. */
-bf_status settle_ranks(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p, board *at,
+bf_status settle_ranks(bf_cuda_call *call, bf_dtype dtype, const bracket_params &p, board *at,
                        bool *found) {
     const int64_t numbers = p.count - (p.skips ? (int64_t)at->nans : 0);
     int64_t rank[RANKS];
@@ -268,7 +268,7 @@ bf_status settle_ranks(bf_cuda_order_call *call, bf_dtype dtype, const bracket_p
 
 } // namespace
 
-bf_status bf_cuda_order_brackets(bf_cuda_order_call *call, bf_dtype dtype, bf_order order,
+bf_status bf_cuda_order_brackets(bf_cuda_call *call, bf_dtype dtype, bf_order order,
                                  const void *values, int64_t n, const bf_selection *selection,
                                  int first, int results, uint64_t places[][2], int64_t *nans,
                                  bool *found) {
@@ -300,7 +300,7 @@ bf_status bf_cuda_order_brackets(bf_cuda_order_call *call, bf_dtype dtype, bf_or
         }
         status = settle_ranks(call, dtype, p, &at, found);
     }
-    bf_cuda_order_free(call, memories);
+    bf_cuda_call_free(call, memories);
     for (int i = 0; i < results; i++) {
         places[i][0] = at.place[2 * i];
         places[i][1] = at.place[2 * i + 1];
@@ -324,7 +324,7 @@ __global__ void __launch_bounds__(256)
 }
 
 /* Sorts n kept elements by place and then by index. */
-bf_status sort_kept(bf_cuda_order_call *call, bf_dtype dtype, const bracket_params &p, int64_t n) {
+bf_status sort_kept(bf_cuda_call *call, bf_dtype dtype, const bracket_params &p, int64_t n) {
     const int bytes = bf_cuda_place_bytes(dtype);
     bf_cuda_radix r = {};
     r.n = n;
@@ -344,7 +344,7 @@ bf_status sort_kept(bf_cuda_order_call *call, bf_dtype dtype, const bracket_para
 
 } // namespace
 
-bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order order,
+bf_status bf_cuda_order_first(bf_cuda_call *call, bf_dtype dtype, bf_order order,
                               const void *values, int64_t n, int64_t k, void *first, int64_t *index,
                               bool *found) {
     bf_context *context = call->context;
@@ -372,6 +372,6 @@ bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order
         });
         status = check(call, cudaGetLastError());
     }
-    bf_cuda_order_free(call, memories);
+    bf_cuda_call_free(call, memories);
     return status;
 }

@@ -14,14 +14,14 @@ enum {
 /* Finds what `results` of one line of n elements are made of: for each the places of two elements,
  * which are the same for one. *nans becomes the number of NaNs, after which results are made if
  * they are skipped. *found: whether all was found; else the line is to be sorted. Waits. */
-bf_status bf_cuda_order_brackets(bf_cuda_order_call *call, bf_dtype dtype, bf_order order,
+bf_status bf_cuda_order_brackets(bf_cuda_call *call, bf_dtype dtype, bf_order order,
                                  const void *values, int64_t n, const bf_selection *selection,
                                  int first, int results, uint64_t places[][2], int64_t *nans,
                                  bool *found);
 
 /* Enqueues the first k of a line of n < 2^32 elements in order, unless *found becomes false. k is
  * small beside n. Waits. */
-bf_status bf_cuda_order_first(bf_cuda_order_call *call, bf_dtype dtype, bf_order order,
+bf_status bf_cuda_order_first(bf_cuda_call *call, bf_dtype dtype, bf_order order,
                               const void *values, int64_t n, int64_t k, void *first, int64_t *index,
                               bool *found);
 

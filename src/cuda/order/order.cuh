@@ -1,6 +1,6 @@
 /* Order on a GPU: what its files share.
  *
- *   call.cu     a call's memory, where kernels reach it
+ *   call.cu     the array of a call, where kernels reach it
  *   places.cu   elements as places (rules/key/order.h), and back
  *   bytes.cu    the sort of elements of 1 byte
  *   sort.cu     sort and sort_rows: lines by place, then by line (runtime/sort/radix.cu)
@@ -12,6 +12,7 @@
 #ifndef BF_CUDA_ORDER_ORDER_CUH
 #define BF_CUDA_ORDER_ORDER_CUH
 
+#include "cuda/runtime/call.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/sort/radix.cuh"
 
@@ -22,46 +23,6 @@ extern "C" {
 #include "rules/key/rank.h"
 
 extern const bf_order_backend bf_cuda_order_backend;
-
-/* --- calls --- */
-
-enum { BF_CUDA_ORDER_MEMORIES = 160, BF_CUDA_ORDER_RESULTS = 66 };
-
-/* A call: the memory that it has taken, and results that are to be copied when it ends. */
-struct bf_cuda_order_call {
-    bf_context *context;
-    int previous, memories, results;
-    void *memory[BF_CUDA_ORDER_MEMORIES];
-    struct {
-        void *to;
-        const void *from;
-        size_t bytes;
-    } result[BF_CUDA_ORDER_RESULTS];
-};
-
-/* Every call begins and ends with these. The end copies results if status is BF_OK, waits for the
- * stream, frees the call's memory, and returns the status. */
-bf_status bf_cuda_order_begin(bf_cuda_order_call *call, bf_context *context);
-bf_status bf_cuda_order_end(bf_cuda_order_call *call, bf_status status);
-
-/* Returns memory that lasts until the call ends. NULL: none, with a message. */
-void *bf_cuda_order_alloc(bf_cuda_order_call *call, size_t bytes);
-
-/* Frees all memory of the call but what it had when it had so many. */
-void bf_cuda_order_free(bf_cuda_order_call *call, int memories);
-
-/* Sets *at to where kernels reach these bytes, whose elements have this alignment: to where they
- * are, or to a copy. */
-bf_status bf_cuda_order_read(bf_cuda_order_call *call, const void *from, size_t bytes, int align,
-                             const void **at);
-/* Sets *at to where kernels write a result: `to`, or memory that is copied there when the call
- * ends. NULL for NULL. */
-bf_status bf_cuda_order_write(bf_cuda_order_call *call, void *to, size_t bytes, int align,
-                              void **at);
-
-/* Finds memory that the call changes, where kernels reach it. */
-bf_status bf_cuda_order_update(bf_cuda_order_call *call, void *memory, size_t bytes, int align,
-                               void **at);
 
 bf_status bf_cuda_order_check(bf_context *context, cudaError_t error);
 
@@ -99,7 +60,7 @@ struct bf_cuda_order_array {
 };
 
 /* Brings the values and offsets of a call to the GPU. */
-bf_status bf_cuda_order_reach(bf_cuda_order_call *call, const bf_order_lines *lines,
+bf_status bf_cuda_order_reach(bf_cuda_call *call, const bf_order_lines *lines,
                               bf_cuda_order_array *array);
 
 /* --- places.cu --- */

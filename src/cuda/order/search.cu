@@ -85,14 +85,14 @@ bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, co
                          int64_t n, const void *wanted, int64_t m, bool right, void *places) {
     const size_t bytes = (size_t)bf_key_bytes(dtype);
     const int align = bf_cuda_order_align(dtype);
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     void *out = NULL;
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     if (status == BF_OK)
-        status = bf_cuda_order_read(&call, sorted, (size_t)n * bytes, align, &sorted);
+        status = bf_cuda_call_read(&call, sorted, (size_t)n * bytes, align, &sorted);
     if (status == BF_OK)
-        status = bf_cuda_order_read(&call, wanted, (size_t)m * bytes, align, &wanted);
-    if (status == BF_OK) status = bf_cuda_order_write(&call, places, (size_t)m * 8, 8, &out);
+        status = bf_cuda_call_read(&call, wanted, (size_t)m * bytes, align, &wanted);
+    if (status == BF_OK) status = bf_cuda_call_write(&call, places, (size_t)m * 8, 8, &out);
     if (status == BF_OK && m > 0) {
         by_loader(dtype, [&](auto l) {
             typedef typename decltype(l)::type L;
@@ -102,19 +102,19 @@ bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, co
         });
         status = bf_cuda_order_check(context, cudaGetLastError());
     }
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }
 
 bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order, const void *values,
                             int64_t n, bool *sorted) {
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     unsigned long long *found = NULL, disorder = 0;
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     if (status == BF_OK)
-        status = bf_cuda_order_read(&call, values, (size_t)n * (size_t)bf_key_bytes(dtype),
-                                    bf_cuda_order_align(dtype), &values);
+        status = bf_cuda_call_read(&call, values, (size_t)n * (size_t)bf_key_bytes(dtype),
+                                   bf_cuda_order_align(dtype), &values);
     if (status == BF_OK &&
-        (found = (unsigned long long *)bf_cuda_order_alloc(&call, sizeof *found)) == NULL)
+        (found = (unsigned long long *)bf_cuda_call_alloc(&call, sizeof *found)) == NULL)
         status = BF_E_MEMORY;
     if (status == BF_OK) {
         cudaStream_t stream = context->cuda->stream;
@@ -129,5 +129,5 @@ bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order,
         status = bf_cuda_fetch_words(context, error, found, 1, &disorder, "order on a GPU");
     }
     if (status == BF_OK) *sorted = disorder == 0;
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }

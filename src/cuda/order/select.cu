@@ -104,7 +104,7 @@ enum { RESULTS_MOST = 512 /* the most results of long lines: more are worth a so
 
 /* The results of long lines, made by the host. */
 struct long_lines {
-    bf_cuda_order_call *call;
+    bf_cuda_call *call;
     const bf_cuda_order_array *array;
     const bf_selection *selection;
     char results[RESULTS_MOST * 16];
@@ -178,7 +178,7 @@ bf_status find_line(long_lines *s, int64_t line, bool *found) {
 }
 
 /* Selects from long lines, unless *found becomes false. */
-bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+bf_status select_long(bf_cuda_call *call, const bf_cuda_order_array *array,
                       const bf_selection *selection, void *results, bool *found) {
     const int64_t lines = array->lines.count, all = lines * selection->count;
     long_lines s = {call, array, selection, {}};
@@ -201,22 +201,22 @@ bf_status select_long(bf_cuda_order_call *call, const bf_cuda_order_array *array
 /* --- lines that are sorted --- */
 
 /* Copies the fractions or positions to the GPU. */
-bf_status copy_wanted(bf_cuda_order_call *call, const bf_selection *selection, select_params *p) {
+bf_status copy_wanted(bf_cuda_call *call, const bf_selection *selection, select_params *p) {
     const void *from = selection->statistic == BF_STATISTIC_NTH ? (const void *)selection->positions
                                                                 : (const void *)selection->q;
     const void *at = NULL;
     if (selection->statistic == BF_STATISTIC_MEDIAN) return BF_OK;
-    bf_status status = bf_cuda_order_read(call, from, (size_t)selection->count * 8, 8, &at);
+    bf_status status = bf_cuda_call_read(call, from, (size_t)selection->count * 8, 8, &at);
     p->wanted = (const uint64_t *)at;
     return status;
 }
 
-bf_status select_sorted(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+bf_status select_sorted(bf_cuda_call *call, const bf_cuda_order_array *array,
                         const bf_selection *selection, select_params *p) {
     bf_context *context = call->context;
     const int64_t results = array->lines.count * selection->count;
     void *sorted =
-        bf_cuda_order_alloc(call, (size_t)(array->lines.n * bf_dtype_bytes(array->dtype)));
+        bf_cuda_call_alloc(call, (size_t)(array->lines.n * bf_dtype_bytes(array->dtype)));
     unsigned long long refused;
     if (sorted == NULL) return BF_E_MEMORY;
     bf_status status = bf_cuda_order_sort(context, array, sorted, NULL);
@@ -230,7 +230,7 @@ bf_status select_sorted(bf_cuda_order_call *call, const bf_cuda_order_array *arr
     return refuse(context, p->statistic, refused);
 }
 
-bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
+bf_status set_params(bf_cuda_call *call, const bf_cuda_order_array *array,
                      const bf_selection *selection, select_params *p) {
     *p = {};
     p->dtype = array->dtype;
@@ -245,7 +245,7 @@ bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
     p->nan = selection->nan;
     p->has_empty = selection->empty != NULL;
     if (p->has_empty) p->empty = bf_selection_empty(selection).bits;
-    p->refused = (unsigned long long *)bf_cuda_order_alloc(call, sizeof *p->refused);
+    p->refused = (unsigned long long *)bf_cuda_call_alloc(call, sizeof *p->refused);
     if (p->refused == NULL) return BF_E_MEMORY;
     cudaError_t error =
         cudaMemsetAsync(p->refused, 0xff, sizeof *p->refused, call->context->cuda->stream);
@@ -258,18 +258,18 @@ bf_status set_params(bf_cuda_order_call *call, const bf_cuda_order_array *array,
 bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
                          const bf_selection *selection, void *results) {
     const int bytes = bf_selection_bytes(selection);
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     bf_cuda_order_array array = {};
     select_params p = {};
     bool found = false;
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     if (status == BF_OK) status = select_long(&call, &array, selection, results, &found);
-    if (found || status != BF_OK) return bf_cuda_order_end(&call, status);
+    if (found || status != BF_OK) return bf_cuda_call_end(&call, status);
     status = set_params(&call, &array, selection, &p);
     if (status == BF_OK)
-        status = bf_cuda_order_write(
+        status = bf_cuda_call_write(
             &call, results, (size_t)(lines->count * selection->count * bytes), 1, &p.results);
     if (status == BF_OK) status = select_sorted(&call, &array, selection, &p);
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }

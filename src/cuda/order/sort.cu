@@ -290,20 +290,19 @@ bf_status bf_cuda_order_sort(bf_context *context, const bf_cuda_order_array *arr
 bf_status bf_cuda_sort_lines(bf_context *context, const bf_order_lines *lines, void *sorted,
                              void *index) {
     const int bytes = bf_key_bytes(lines->dtype);
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     bf_cuda_order_array array = {};
     void *values = NULL, *positions = NULL;
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     const int64_t first = array.lines.first, n = array.lines.n;
     if (status == BF_OK && sorted != NULL)
-        status = bf_cuda_order_write(&call, (char *)sorted + first * bytes, (size_t)(n * bytes),
-                                     bf_cuda_order_align(lines->dtype), &values);
+        status = bf_cuda_call_write(&call, (char *)sorted + first * bytes, (size_t)(n * bytes),
+                                    bf_cuda_order_align(lines->dtype), &values);
     if (status == BF_OK && index != NULL)
-        status =
-            bf_cuda_order_write(&call, (char *)index + first * 8, (size_t)n * 8, 8, &positions);
+        status = bf_cuda_call_write(&call, (char *)index + first * 8, (size_t)n * 8, 8, &positions);
     if (status == BF_OK) status = bf_cuda_order_sort(context, &array, values, (int64_t *)positions);
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }
 
 /* --- rows --- */
@@ -349,8 +348,8 @@ bf_status move_elements(bf_context *context, int bytes, const int64_t *index, in
     return bf_cuda_order_check(context, error);
 }
 
-bf_status sort_rows(bf_cuda_order_call *call, const bf_cuda_order_array *array, void *keys,
-                    int payloads, void *const payload[], const int bytes[]) {
+bf_status sort_rows(bf_cuda_call *call, const bf_cuda_order_array *array, void *keys, int payloads,
+                    void *const payload[], const int bytes[]) {
     bf_context *context = call->context;
     const int64_t n = array->lines.n;
     if (payloads == 0) return bf_cuda_order_sort(context, array, keys, NULL);
@@ -361,8 +360,8 @@ bf_status sort_rows(bf_cuda_order_call *call, const bf_cuda_order_array *array, 
         for (void *m : s.memory) bf_cuda_free(context, m);
         if (status != BF_OK || done) return status;
     }
-    int64_t *index = (int64_t *)bf_cuda_order_alloc(call, (size_t)n * 8);
-    void *scratch = bf_cuda_order_alloc(call, (size_t)n * 16);
+    int64_t *index = (int64_t *)bf_cuda_call_alloc(call, (size_t)n * 8);
+    void *scratch = bf_cuda_call_alloc(call, (size_t)n * 16);
     if (index == NULL || scratch == NULL) return BF_E_MEMORY;
     bf_status status = bf_cuda_order_sort(context, array, keys, index);
     for (int i = 0; i < payloads && status == BF_OK; i++)
@@ -378,21 +377,21 @@ bf_status bf_cuda_sort_rows(bf_context *context, const bf_order_lines *keys, int
                             void *const payload[], const int bytes[]) {
     const size_t n = (size_t)keys->length;
     const int key_bytes = bf_key_bytes(keys->dtype);
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     bf_cuda_order_array array = {};
     void *near_keys = NULL, *near[PAYLOADS_MOST] = {};
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     if (status == BF_OK)
-        status = bf_cuda_order_update(&call, (void *)keys->values, n * (size_t)key_bytes,
-                                      bf_cuda_order_align(keys->dtype), &near_keys);
+        status = bf_cuda_call_update(&call, (void *)keys->values, n * (size_t)key_bytes,
+                                     bf_cuda_order_align(keys->dtype), &near_keys);
     for (int i = 0; i < payloads && status == BF_OK; i++)
-        status = bf_cuda_order_update(&call, payload[i], n * (size_t)bytes[i],
-                                      bytes[i] > 8 ? 8 : bytes[i], &near[i]);
+        status = bf_cuda_call_update(&call, payload[i], n * (size_t)bytes[i],
+                                     bytes[i] > 8 ? 8 : bytes[i], &near[i]);
     array.dtype = keys->dtype;
     array.order = keys->order;
     array.values = near_keys;
     array.lines.n = array.lines.length = keys->length;
     array.lines.count = 1;
     if (status == BF_OK) status = sort_rows(&call, &array, near_keys, payloads, near, bytes);
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }

@@ -24,12 +24,12 @@ __global__ void __launch_bounds__(TAKE_THREADS)
 }
 
 /* Brings the elements that the index names to the GPU: those up to the greatest one. */
-bf_status read_elements(bf_cuda_order_call *call, int bytes, int align, const int64_t *index,
-                        int64_t n, const void **from) {
+bf_status read_elements(bf_cuda_call *call, int bytes, int align, const int64_t *index, int64_t n,
+                        const void **from) {
     bf_context *context = call->context;
     unsigned long long most, *greatest;
     if (bf_cuda_in_place(context, *from, align)) return BF_OK;
-    greatest = (unsigned long long *)bf_cuda_order_alloc(call, sizeof *greatest);
+    greatest = (unsigned long long *)bf_cuda_call_alloc(call, sizeof *greatest);
     if (greatest == NULL) return BF_E_MEMORY;
     cudaError_t error = cudaMemsetAsync(greatest, 0, sizeof *greatest, context->cuda->stream);
     find_greatest<<<bf_cuda_blocks(context->cuda, n, TAKE_THREADS), TAKE_THREADS, 0,
@@ -37,7 +37,7 @@ bf_status read_elements(bf_cuda_order_call *call, int bytes, int align, const in
     if (error == cudaSuccess) error = cudaGetLastError();
     bf_status status = bf_cuda_fetch_words(context, error, greatest, 1, &most, "order on a GPU");
     if (status != BF_OK) return status;
-    return bf_cuda_order_read(call, *from, ((size_t)most + 1) * (size_t)bytes, align, from);
+    return bf_cuda_call_read(call, *from, ((size_t)most + 1) * (size_t)bytes, align, from);
 }
 
 template <class T>
@@ -71,18 +71,18 @@ cudaError_t bf_cuda_order_take(const bf_context *context, int bytes, const void 
 bf_status bf_cuda_take(bf_context *context, int bytes, const void *from, const void *index,
                        int64_t n, void *to) {
     const int align = bytes > 8 ? 8 : bytes;
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     const void *numbers = NULL;
     void *out = NULL;
     if (n == 0) return BF_OK;
-    bf_status status = bf_cuda_order_begin(&call, context);
-    if (status == BF_OK) status = bf_cuda_order_read(&call, index, (size_t)n * 8, 8, &numbers);
+    bf_status status = bf_cuda_call_begin(&call, context);
+    if (status == BF_OK) status = bf_cuda_call_read(&call, index, (size_t)n * 8, 8, &numbers);
     if (status == BF_OK)
         status = read_elements(&call, bytes, align, (const int64_t *)numbers, n, &from);
     if (status == BF_OK)
-        status = bf_cuda_order_write(&call, to, (size_t)n * (size_t)bytes, align, &out);
+        status = bf_cuda_call_write(&call, to, (size_t)n * (size_t)bytes, align, &out);
     if (status == BF_OK)
         status = bf_cuda_order_check(context,
                                      bf_cuda_order_take(context, bytes, from, numbers, 8, n, out));
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }

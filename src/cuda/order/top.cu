@@ -44,13 +44,13 @@ cudaError_t copy(const bf_context *context, int bytes, const void *from, int64_t
 }
 
 /* Sorts the lines, and copies the first k of each. */
-bf_status sort_all(bf_cuda_order_call *call, const bf_cuda_order_array *array, int64_t k,
-                   void *values, void *index) {
+bf_status sort_all(bf_cuda_call *call, const bf_cuda_order_array *array, int64_t k, void *values,
+                   void *index) {
     bf_context *context = call->context;
     const int bytes = bf_key_bytes(array->dtype);
     const int64_t n = array->lines.n, length = array->lines.length, wanted = array->lines.count * k;
-    void *sorted = values == NULL ? NULL : bf_cuda_order_alloc(call, (size_t)(n * bytes));
-    void *numbers = index == NULL ? NULL : bf_cuda_order_alloc(call, (size_t)n * 8);
+    void *sorted = values == NULL ? NULL : bf_cuda_call_alloc(call, (size_t)(n * bytes));
+    void *numbers = index == NULL ? NULL : bf_cuda_call_alloc(call, (size_t)n * 8);
     if ((values != NULL && sorted == NULL) || (index != NULL && numbers == NULL))
         return BF_E_MEMORY;
     bf_status status = bf_cuda_order_sort(context, array, sorted, (int64_t *)numbers);
@@ -63,8 +63,8 @@ bf_status sort_all(bf_cuda_order_call *call, const bf_cuda_order_array *array, i
 }
 
 /* Finds the first k of each line, one after another; or sets *found to false. */
-bf_status find_all(bf_cuda_order_call *call, const bf_cuda_order_array *array, int64_t k,
-                   char *values, int64_t *index, bool *found) {
+bf_status find_all(bf_cuda_call *call, const bf_cuda_order_array *array, int64_t k, char *values,
+                   int64_t *index, bool *found) {
     const bf_cuda_order_lines &lines = array->lines;
     const int bytes = bf_dtype_bytes(array->dtype);
     bf_status status = BF_OK;
@@ -85,7 +85,7 @@ bool is_long(const bf_cuda_order_array *array, int64_t k) {
            length >= BF_CUDA_BRACKET_LEAST && length <= UINT32_MAX && k <= length / 64;
 }
 
-bf_status find_or_sort(bf_cuda_order_call *call, const bf_cuda_order_array *array, int64_t k,
+bf_status find_or_sort(bf_cuda_call *call, const bf_cuda_order_array *array, int64_t k,
                        void *values, void *index) {
     bool found = false;
     bf_status status = BF_OK;
@@ -99,15 +99,15 @@ bf_status find_or_sort(bf_cuda_order_call *call, const bf_cuda_order_array *arra
 bf_status bf_cuda_top(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
                       void *index) {
     const size_t wanted = (size_t)(lines->count * k), bytes = (size_t)bf_key_bytes(lines->dtype);
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     bf_cuda_order_array array = {};
     void *out = NULL, *positions = NULL;
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     if (status == BF_OK)
-        status = bf_cuda_order_write(&call, values, wanted * bytes,
-                                     bf_cuda_order_align(lines->dtype), &out);
-    if (status == BF_OK) status = bf_cuda_order_write(&call, index, wanted * 8, 8, &positions);
+        status = bf_cuda_call_write(&call, values, wanted * bytes,
+                                    bf_cuda_order_align(lines->dtype), &out);
+    if (status == BF_OK) status = bf_cuda_call_write(&call, index, wanted * 8, 8, &positions);
     if (status == BF_OK) status = find_or_sort(&call, &array, k, out, positions);
-    return bf_cuda_order_end(&call, status);
+    return bf_cuda_call_end(&call, status);
 }

@@ -9,14 +9,14 @@ extern "C" {
 namespace {
 
 /* Lists all groups, or those that there is room for. */
-bf_status list_some(bf_cuda_order_call *call, void *groups, bf_dtype dtype, void *keys,
-                    void *counts, int64_t n, int64_t room) {
+bf_status list_some(bf_cuda_call *call, void *groups, bf_dtype dtype, void *keys, void *counts,
+                    int64_t n, int64_t room) {
     const bf_group_backend *by = bf_backend_cuda.group;
     const size_t bytes = (size_t)bf_key_bytes(dtype), some = (size_t)(room < n ? room : n);
     if (room >= n) return by->list(call->context, groups, keys, counts);
     if (room <= 0) return BF_OK;
-    void *all_keys = keys == NULL ? NULL : bf_cuda_order_alloc(call, (size_t)n * bytes);
-    void *all_counts = counts == NULL ? NULL : bf_cuda_order_alloc(call, (size_t)n * 8);
+    void *all_keys = keys == NULL ? NULL : bf_cuda_call_alloc(call, (size_t)n * bytes);
+    void *all_counts = counts == NULL ? NULL : bf_cuda_call_alloc(call, (size_t)n * 8);
     if ((keys != NULL && all_keys == NULL) || (counts != NULL && all_counts == NULL))
         return BF_E_MEMORY;
     if (keys != NULL) call->result[call->results++] = {keys, all_keys, some * bytes};
@@ -30,9 +30,9 @@ bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values
                          void *keys, void *counts, int64_t room, int64_t *different) {
     const bf_group_backend *by = bf_backend_cuda.group;
     const bf_group_kind kind = {dtype, 0, NULL, 0};
-    bf_cuda_order_call call;
+    bf_cuda_call call;
     void *groups = NULL;
-    bf_status status = bf_cuda_order_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context);
     context->cuda->holders++; /* the pool keeps the groups' memory for later calls */
     if (status == BF_OK) status = by->create(context, &kind, &groups);
     if (status == BF_OK) status = by->absorb(context, groups, values, NULL, n);
@@ -41,7 +41,7 @@ bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values
         if (keys != NULL || counts != NULL)
             status = list_some(&call, groups, dtype, keys, counts, *different, room);
     }
-    status = bf_cuda_order_end(&call, status);
+    status = bf_cuda_call_end(&call, status);
     if (groups != NULL) by->destroy(context, groups);
     context->cuda->holders--;
     return status;
