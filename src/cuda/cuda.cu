@@ -14,6 +14,7 @@
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
 #include "cuda/runtime/workspace.cuh"
+#include "cuda/scan/scan.cuh"
 #include "cuda/table/table.cuh"
 
 #include <stdlib.h>
@@ -150,6 +151,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .group = &bf_cuda_group_backend,
     .axis = &bf_cuda_axis_backend,
     .order = &bf_cuda_order_backend,
+    .scan = &bf_cuda_scan_backend,
     .julia = &bf_cuda_julia_backend,
     .expression = &bf_cuda_expression_backend,
     .comm = &bf_cuda_comm_backend,

@@ -1,0 +1,108 @@
+/* Sums and products of integers. */
+#include "cuda/scan/kernels.cuh"
+
+namespace {
+
+using namespace bf_cuda_scan;
+
+template <int bytes> struct bits_of;
+template <> struct bits_of<1> { typedef uint8_t type; };
+template <> struct bits_of<2> { typedef uint16_t type; };
+template <> struct bits_of<4> { typedef uint32_t type; };
+template <> struct bits_of<8> { typedef uint64_t type; };
+
+/* The value of an element. A bool is 1, whatever its bits are. */
+template <int bytes, bool is_signed>
+__device__ __forceinline__ int64_t value_of(const bf_cuda_scan_params &p, uint64_t bits) {
+    if (is_signed) return bf_sign_extend(bits, 8 * bytes);
+    return bytes == 1 && p.prefix.dtype == BF_BOOL ? bits != 0 : (int64_t)bits;
+}
+
+/* Sums that 64 bits hold, or that wrap. */
+template <int bytes, bool is_signed> struct sum {
+    typedef typename bits_of<bytes>::type Element;
+    typedef uint64_t Result;
+    uint64_t total;
+    static __device__ __forceinline__ sum none() { return {0}; }
+    __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
+        total += (uint64_t)value_of<bytes, is_signed>(p, bits);
+    }
+    __device__ __forceinline__ void settle() {}
+    __device__ __forceinline__ void join(const sum &other) { total += other.total; }
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool, bool *) const {
+        return total;
+    }
+    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
+};
+
+/* Sums of any integers: 128 bits hold those of as many as there can be. */
+template <bool is_signed> struct wide_sum {
+    typedef uint64_t Element;
+    typedef uint64_t Result;
+    uint64_t low;
+    int64_t high;
+    static __device__ __forceinline__ wide_sum none() { return {0, 0}; }
+    __device__ __forceinline__ void take(const bf_cuda_scan_params &, Element bits) {
+        join({bits, is_signed ? (int64_t)bits >> 63 : 0});
+    }
+    __device__ __forceinline__ void settle() {}
+    __device__ __forceinline__ void join(const wide_sum &other) {
+        low += other.low;
+        high += other.high + (low < other.low);
+    }
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool, bool *ok) const {
+        *ok = high == (is_signed ? (int64_t)low >> 63 : 0);
+        return low;
+    }
+    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
+};
+
+/* Products. Beyond 64 bits one is too large, unless it is 0. */
+template <int bytes, bool is_signed> struct product {
+    typedef typename bits_of<bytes>::type Element;
+    typedef uint64_t Result;
+    uint64_t wrapped;   /* modulo 2^64 */
+    uint64_t magnitude; /* if it is not too large */
+    uint32_t is_negative, is_large;
+    static __device__ __forceinline__ product none() { return {1, 1, 0, 0}; }
+    __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
+        const int64_t x = value_of<bytes, is_signed>(p, bits);
+        const bool negative = is_signed && x < 0;
+        join({(uint64_t)x, negative ? 0 - (uint64_t)x : (uint64_t)x, negative, 0});
+    }
+    __device__ __forceinline__ void settle() {}
+    __device__ __forceinline__ void join(const product &other) {
+        const bool is_zero =
+            (magnitude == 0 && !is_large) || (other.magnitude == 0 && !other.is_large);
+        is_large =
+            !is_zero && (is_large || other.is_large || __umul64hi(magnitude, other.magnitude) != 0);
+        magnitude = is_zero ? 0 : is_large ? 1 : magnitude * other.magnitude;
+        is_negative = !is_zero && is_negative != other.is_negative;
+        wrapped *= other.wrapped;
+    }
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool, bool *ok) const {
+        const uint64_t most = is_signed ? ((uint64_t)1 << 63) - 1 + is_negative : ~(uint64_t)0;
+        *ok = p.prefix.options.overflow == BF_OVERFLOW_WRAP || (!is_large && magnitude <= most);
+        return wrapped;
+    }
+    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
+};
+
+template <bool is_signed> bf_cuda_scan_kernels kernels_for(const bf_cuda_scan_params &p) {
+    const bool sums = p.prefix.kind == BF_KIND_SUM;
+    switch (p.bytes) {
+    case 1: return sums ? kernels_of<sum<1, is_signed>>() : kernels_of<product<1, is_signed>>();
+    case 2: return sums ? kernels_of<sum<2, is_signed>>() : kernels_of<product<2, is_signed>>();
+    case 4: return sums ? kernels_of<sum<4, is_signed>>() : kernels_of<product<4, is_signed>>();
+    default: break;
+    }
+    if (!sums) return kernels_of<product<8, is_signed>>();
+    return p.prefix.options.overflow == BF_OVERFLOW_WRAP ? kernels_of<sum<8, is_signed>>()
+                                                         : kernels_of<wide_sum<is_signed>>();
+}
+
+} // namespace
+
+bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p) {
+    return bf_dtype_is_signed(p.prefix.dtype) ? kernels_for<true>(p) : kernels_for<false>(p);
+}

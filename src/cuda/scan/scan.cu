@@ -1,0 +1,137 @@
+/* Scans: a call. */
+#include "cuda/scan/scan.cuh"
+
+#include "cuda/runtime/mailbox.cuh"
+#include "cuda/runtime/memory.cuh"
+
+extern "C" {
+#include "rules/number/dtype.h"
+}
+
+namespace {
+
+enum {
+    SHORT = 512,      /* lines no longer are a warp's, or a thread's */
+    COLUMNS = 1 << 14 /* so many keep all threads busy, a thread a line */
+};
+
+bf_cuda_scan_params params_of(const bf_scan_job *job) {
+    bf_cuda_scan_params p = {};
+    const bf_value *empty = job->prefix.options.empty;
+    p.prefix = job->prefix;
+    p.exclusive = job->exclusive;
+    p.reverse = job->reverse;
+    p.outer = job->outer;
+    p.length = job->length;
+    p.inner = job->inner;
+    p.bytes = bf_dtype_bytes(job->prefix.dtype);
+    p.to_bytes = bf_dtype_bytes(job->prefix.to);
+    p.has_empty = empty != NULL;
+    if (empty != NULL) p.empty = bf_load_bits(&empty->as, p.to_bytes);
+    p.prefix.options.empty = NULL; /* kernels cannot reach it */
+    return p;
+}
+
+bool is_float_sum(const bf_cuda_scan_params &p) {
+    return p.prefix.kind == BF_KIND_SUM && bf_dtype_is_float(p.prefix.dtype);
+}
+
+bf_cuda_scan_kernels find_kernels(const bf_cuda_scan_params &p) {
+    if (p.prefix.kind == BF_KIND_EXTREME) return bf_cuda_scan_extremes(p);
+    return is_float_sum(p) ? bf_cuda_scan_floats(p) : bf_cuda_scan_integers(p);
+}
+
+/* --- memory --- */
+
+/* Elements that a sum of floats is written over are copied: some lines may be scanned twice. */
+bf_status reach_arrays(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_params *p) {
+    const int64_t n = p->outer * p->length * p->inner;
+    const size_t bytes = (size_t)(n * p->bytes), to_bytes = (size_t)(n * p->to_bytes);
+    bf_status status = bf_cuda_call_read(call, job->elements, bytes, p->bytes, &p->elements);
+    if (status == BF_OK)
+        status = bf_cuda_call_write(call, job->values, to_bytes, p->to_bytes, &p->values);
+    if (status != BF_OK || p->elements != p->values || !is_float_sum(*p)) return status;
+    void *copy = bf_cuda_call_alloc(call, bytes);
+    if (copy == NULL) return BF_E_MEMORY;
+    p->elements = copy;
+    return bf_cuda_check(call->context,
+                         cudaMemcpyAsync(copy, p->values, bytes, cudaMemcpyDeviceToDevice,
+                                         call->context->cuda->stream),
+                         "copying what is scanned");
+}
+
+/* The board, and the list of marked lines. */
+bf_status make_board(bf_cuda_call *call, bf_cuda_scan_params *p) {
+    const int64_t lines = p->outer * p->inner;
+    const int64_t listed = lines < BF_CUDA_SCAN_MARKS ? lines : BF_CUDA_SCAN_MARKS;
+    p->board = (bf_cuda_scan_board *)bf_cuda_call_alloc(call, sizeof *p->board);
+    p->marked = (int64_t *)bf_cuda_call_alloc(call, (size_t)listed * sizeof *p->marked);
+    if (p->board == NULL || p->marked == NULL) return BF_E_MEMORY;
+    return bf_cuda_check(
+        call->context, cudaMemsetAsync(p->board, 0, sizeof *p->board, call->context->cuda->stream),
+        "a scan");
+}
+
+bf_status make_tiles(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
+    p->line_tiles = (p->length + k.tile - 1) / k.tile;
+    p->tiles = p->line_tiles * p->outer * p->inner;
+    const size_t bytes = (size_t)p->tiles * (size_t)k.state, words = (size_t)p->tiles * 4;
+    p->known = (uint32_t *)bf_cuda_call_alloc(call, words);
+    p->own = bf_cuda_call_alloc(call, bytes);
+    p->up_to = bf_cuda_call_alloc(call, bytes);
+    if (p->known == NULL || p->own == NULL || p->up_to == NULL) return BF_E_MEMORY;
+    return bf_cuda_check(
+        call->context, cudaMemsetAsync(p->known, 0, words, call->context->cuda->stream), "a scan");
+}
+
+/* --- kernels --- */
+
+bf_status launch(bf_cuda_call *call, bf_cuda_scan_params *p) {
+    const bf_cuda *cuda = call->context->cuda;
+    const bf_cuda_scan_kernels k = find_kernels(*p);
+    const int64_t lines = p->outer * p->inner;
+    const void *kernel = p->inner > 1 ? k.columns : k.warps;
+    bf_cuda_shape shape = {0, BF_CUDA_SCAN_THREADS};
+    void *arguments[] = {p};
+    if (p->length > SHORT && (p->inner == 1 || lines < COLUMNS)) {
+        bf_status status = make_tiles(call, k, p);
+        if (status != BF_OK) return status;
+        kernel = k.tiles;
+        shape.blocks = p->tiles;
+    } else {
+        const int64_t threads = p->inner > 1 ? lines : lines * 32;
+        shape.blocks = bf_cuda_blocks(cuda, threads, BF_CUDA_SCAN_THREADS, 64);
+    }
+    return bf_cuda_check(call->context, bf_cuda_launch(cuda, kernel, shape, arguments), "a scan");
+}
+
+/* Waits, scans what is marked, and returns the failure of the results. */
+bf_status settle(bf_cuda_call *call, const bf_cuda_scan_params &p) {
+    bf_cuda_scan_board board;
+    bf_status status = bf_cuda_fetch_words(call->context, cudaSuccess, p.board,
+                                           sizeof board / sizeof(int64_t), &board, "a scan");
+    if (status != BF_OK) return status;
+    if (board.failed)
+        return bf_scan_refuse(call->context,
+                              p.prefix.kind == BF_KIND_EXTREME ? BF_E_EMPTY : BF_E_OVERFLOW,
+                              &p.prefix);
+    if (board.marked == 0) return BF_OK;
+    const bool all = board.marked > BF_CUDA_SCAN_MARKS;
+    return bf_cuda_scan_exactly(call, p, all ? NULL : p.marked,
+                                all ? p.outer * p.inner : (int64_t)board.marked);
+}
+
+bf_status run(bf_context *context, const bf_scan_job *job) {
+    bf_cuda_call call;
+    bf_cuda_scan_params p = params_of(job);
+    bf_status status = bf_cuda_call_begin(&call, context);
+    if (status == BF_OK) status = reach_arrays(&call, job, &p);
+    if (status == BF_OK) status = make_board(&call, &p);
+    if (status == BF_OK) status = launch(&call, &p);
+    if (status == BF_OK) status = settle(&call, p);
+    return bf_cuda_call_end(&call, status);
+}
+
+} // namespace
+
+extern const bf_scan_backend bf_cuda_scan_backend = {.run = run};

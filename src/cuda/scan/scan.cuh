@@ -1,0 +1,76 @@
+/* Scans on a GPU: what the files share.
+ *
+ *   scan.cu       a call: which kernel takes which lines, and what they could not do
+ *   kernels.cuh   the kernels, of any states: tiles of long lines by look-back (Merrill and
+ * Garland, Single-pass parallel prefix scan with decoupled look-back, 2016), a warp a short line, a
+ * thread a column integers.cu   states of sums and products of integers extremes.cu   states of
+ * minima and maxima floats.cu     states of sums of floats: two doubles, while these hold every sum
+ * of the line exact.cu      all other lines of floats, by the words of the rules
+ *
+ * A state is that of some neighbouring elements; states are joined in any order. */
+#ifndef BF_CUDA_SCAN_SCAN_CUH
+#define BF_CUDA_SCAN_SCAN_CUH
+
+#include "cuda/runtime/call.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "rules/scan/prefix.h"
+
+extern "C" {
+#include "seam/scan.h"
+}
+
+extern const bf_scan_backend bf_cuda_scan_backend;
+
+/* What kernels tell the host and each other; 0 at first. */
+struct bf_cuda_scan_board {
+    unsigned long long tickets; /* tiles that were begun */
+    unsigned long long marked;  /* lines that exact.cu has to scan */
+    unsigned long long failed;  /* a result does not fit, or there is none */
+};
+
+enum { BF_CUDA_SCAN_MARKS = 1 << 20 /* the most lines that are listed */ };
+
+struct bf_cuda_scan_params {
+    bf_prefix prefix;
+    bool exclusive, reverse;
+    int64_t outer, length, inner;
+    const void *elements;
+    void *values;
+    int bytes, to_bytes; /* of an element, of a result */
+    uint64_t empty;      /* the result of no elements */
+    bool has_empty;
+    bf_cuda_scan_board *board;
+    int64_t *marked; /* lines that the board counts, if they are no more than listed */
+
+    /* tiles of long lines: of each, what is known, and its states */
+    int64_t line_tiles, tiles;
+    uint32_t *known;
+    void *own, *up_to;
+};
+
+/* The kernels of a kind of state. */
+struct bf_cuda_scan_kernels {
+    const void *tiles, *warps, *columns;
+    int tile;  /* elements of a tile */
+    int state; /* bytes of a state */
+};
+
+bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p);
+bf_cuda_scan_kernels bf_cuda_scan_extremes(const bf_cuda_scan_params &p);
+bf_cuda_scan_kernels bf_cuda_scan_floats(const bf_cuda_scan_params &p);
+
+enum { BF_CUDA_SCAN_THREADS = 256 };
+
+/* Scans the lines that are listed, or, with NULL, the first `lines` lines. */
+bf_status bf_cuda_scan_exactly(bf_cuda_call *call, const bf_cuda_scan_params &p,
+                               const int64_t *marked, int64_t lines);
+
+/* Element i of a line, in the order of the scan: its number in the array. */
+static __host__ __device__ __forceinline__ int64_t bf_cuda_scan_at(const bf_cuda_scan_params &p,
+                                                                   int64_t line, int64_t i) {
+    if (p.reverse) i = p.length - 1 - i;
+    if (p.inner == 1) return line * p.length + i;
+    return (line / p.inner * p.length + i) * p.inner + line % p.inner;
+}
+
+#endif
