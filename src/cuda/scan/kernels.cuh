@@ -112,26 +112,43 @@ __device__ __forceinline__ void end_line(const bf_cuda_scan_params &p, const S &
 
 /* --- tiles --- */
 
-enum { NOTHING, OWN, UP_TO }; /* what is known of a tile */
+enum {
+    NOTHING,
+    OWN,
+    UP_TO
+}; /* what is known of a tile: its own state, or that of the line up to it */
 
-template <class S> __device__ __forceinline__ S load_state(const void *states, int64_t i) {
-    static_assert(sizeof(S) % 8 == 0, "no whole words");
-    const uint64_t *from = (const uint64_t *)((const S *)states + i);
-    uint64_t words[sizeof(S) / 8];
-#pragma unroll
-    for (int k = 0; k < (int)(sizeof(S) / 8); k++)
-        words[k] = __ldcg((const unsigned long long *)from + k);
-    S s;
-    memcpy(&s, words, sizeof s);
-    return s;
-}
+/* A slot has the words of a state, each with what it is of in its upper half: a word is written and
+ * read whole, so nobody waits for the order of writes (NCCL's LL protocol). */
+template <class S> constexpr int words_of = (int)(sizeof(S) / 4);
 
 template <class S>
 __device__ __forceinline__ void tell(const bf_cuda_scan_params &p, int64_t tile, uint32_t known,
                                      const S &s) {
-    ((S *)(known == OWN ? p.own : p.up_to))[tile] = s;
-    __threadfence();
-    *(volatile uint32_t *)&p.known[tile] = known;
+    volatile uint64_t *slot = p.slots + tile * words_of<S>;
+    uint32_t words[words_of<S>];
+    memcpy(words, &s, sizeof s);
+#pragma unroll
+    for (int k = 0; k < words_of<S>; k++) slot[k] = (uint64_t)known << 32 | words[k];
+}
+
+/* Waits for a tile's state; returns what it is. */
+template <class S>
+__device__ __forceinline__ uint32_t ask(const bf_cuda_scan_params &p, int64_t tile, S *s) {
+    const volatile uint64_t *slot = p.slots + tile * words_of<S>;
+    uint64_t halves[words_of<S>];
+    for (bool whole = false; !whole;) {
+#pragma unroll
+        for (int k = 0; k < words_of<S>; k++) halves[k] = slot[k];
+        whole = halves[0] >> 32 != NOTHING;
+#pragma unroll
+        for (int k = 1; k < words_of<S>; k++) whole = whole && halves[k] >> 32 == halves[0] >> 32;
+    }
+    uint32_t words[words_of<S>];
+#pragma unroll
+    for (int k = 0; k < words_of<S>; k++) words[k] = (uint32_t)halves[k];
+    memcpy(s, words, sizeof *s);
+    return (uint32_t)(halves[0] >> 32);
 }
 
 /* The state of the line's tiles before this one, of which there are some. One warp calls. */
@@ -141,15 +158,10 @@ __device__ __forceinline__ S look_back(const bf_cuda_scan_params &p, int64_t til
     const int64_t first = tile / p.line_tiles * p.line_tiles;
     S before = S::none();
     for (int64_t last = tile - 1;; last -= BF_CUDA_WARP) {
-        const int64_t at = last - lane;
-        uint32_t known = UP_TO;
-        while (at >= first && (known = *(volatile uint32_t *)&p.known[at]) == NOTHING) {
-        }
-        __threadfence();
-        const unsigned ends = __ballot_sync(~0u, known == UP_TO);
-        const int nearest = ends != 0 ? __ffs((int)ends) - 1 : BF_CUDA_WARP;
         S s = S::none();
-        if (lane <= nearest && at >= first) s = load_state<S>(known == OWN ? p.own : p.up_to, at);
+        const uint32_t known = last - lane >= first ? ask(p, last - lane, &s) : UP_TO;
+        const unsigned ends = __ballot_sync(~0u, known == UP_TO);
+        if (ends != 0 && lane >= __ffs((int)ends)) s = S::none();
         s = join_lanes(s);
         s.join(before);
         before = s;
@@ -162,18 +174,28 @@ __device__ __forceinline__ S look_back(const bf_cuda_scan_params &p, int64_t til
 constexpr __host__ __device__ __forceinline__ int spread(int i) { return i + i / 32; }
 
 template <class S> struct tile_of {
-    static constexpr int widest = sizeof(typename S::Element) > sizeof(typename S::Result)
-                                      ? (int)sizeof(typename S::Element)
-                                      : (int)sizeof(typename S::Result);
+    typedef typename S::Element Element;
+    typedef typename S::Result Result;
+    static constexpr bool is_even =
+        sizeof(Element) == sizeof(Result); /* results replace elements */
+    static constexpr int widest = sizeof(Element) > sizeof(Result) ? sizeof(Element)
+                                                                   : sizeof(Result);
     static constexpr int each = widest == 8 ? 8 : 16, elements = each * THREADS;
+    static constexpr int blocks = sizeof(S) > 16 ? 3 : 4; /* that a multiprocessor holds at least */
+};
+
+/* Elements of a thread: registers have them, where results do not lie as they do. */
+template <class S> struct own_elements {
+    typename S::Element x[tile_of<S>::is_even ? 1 : tile_of<S>::each];
 };
 
 template <class S>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, tile_of<S>::blocks)
     scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
     typedef typename S::Element Element;
     typedef typename S::Result Result;
     constexpr int each = tile_of<S>::each, most = tile_of<S>::elements;
+    constexpr bool is_even = tile_of<S>::is_even;
     __shared__ uint64_t room[(spread(most - 1) + 1) * tile_of<S>::widest / 8 + 1];
     __shared__ int64_t ticket;
     __shared__ S carried;
@@ -185,48 +207,55 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t tile = ticket, line = tile / p.line_tiles;
     const int64_t first = tile % p.line_tiles * most;
     const int n = (int)(p.length - first < most ? p.length - first : most);
-    Element x[each];
+    const int64_t begin = bf_cuda_scan_at(p, line, first);
+    const int64_t step = p.reverse ? -p.inner : p.inner;
+    {
+        Element x[each];
 #pragma unroll
-    for (int k = 0; k < each; k++) {
-        const int i = k * THREADS + t;
-        if (i < n) x[k] = ((const Element *)p.elements)[bf_cuda_scan_at(p, line, first + i)];
+        for (int k = 0; k < each; k++) {
+            const int i = k * THREADS + t;
+            if (i < n) x[k] = ((const Element *)p.elements)[begin + i * step];
+        }
+#pragma unroll
+        for (int k = 0; k < each; k++) elements[spread(k * THREADS + t)] = x[k];
     }
-#pragma unroll
-    for (int k = 0; k < each; k++) elements[spread(k * THREADS + t)] = x[k];
     __syncthreads();
+    own_elements<S> own;
     S mine = S::none(), all;
 #pragma unroll
     for (int k = 0; k < each; k++) {
-        x[k] = elements[spread(t * each + k)];
-        if (t * each + k < n) mine.take(p, x[k]);
+        const Element x = elements[spread(t * each + k)];
+        if (!is_even) own.x[is_even ? 0 : k] = x;
+        if (t * each + k < n) mine.take(p, x);
     }
     mine.settle();
-    S s = before_thread(mine, &all);
+    const S before = before_thread(mine, &all);
     if (t < BF_CUDA_WARP) {
         if (t == 0) tell(p, tile, first == 0 ? UP_TO : OWN, all);
-        S before = S::none();
+        S up_to = S::none();
         if (first > 0) {
-            before = look_back<S>(p, tile);
-            S up_to = before;
+            up_to = look_back<S>(p, tile);
+            if (t == 0) carried = up_to;
             up_to.join(all);
             if (t == 0) tell(p, tile, UP_TO, up_to);
+        } else if (t == 0) {
+            carried = up_to;
         }
-        if (t == 0) carried = before;
     }
     __syncthreads();
-    S before = carried;
-    before.join(s);
-    s = before;
+    S s = carried;
+    s.join(before);
     const bool usual = p.to_bytes == (int)sizeof(Result);
 #pragma unroll
     for (int k = 0; k < each; k++) {
         const int i = t * each + k;
         if (i >= n) break;
-        const uint64_t bits = take_next(p, &s, x[k], first + i);
+        const Element x = is_even ? elements[spread(i)] : own.x[is_even ? 0 : k];
+        const uint64_t bits = take_next(p, &s, x, first + i);
         if (usual)
             results[spread(i)] = (Result)bits;
         else
-            store_bits(p.values, p.to_bytes, bf_cuda_scan_at(p, line, first + i), bits);
+            store_bits(p.values, p.to_bytes, begin + i * step, bits);
     }
     if (first + n == p.length && t == (n - 1) / each) end_line(p, s, line);
     if (!usual) return;
@@ -234,7 +263,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int k = 0; k < each; k++) {
         const int i = k * THREADS + t;
-        if (i < n) ((Result *)p.values)[bf_cuda_scan_at(p, line, first + i)] = results[spread(i)];
+        if (i < n) ((Result *)p.values)[begin + i * step] = results[spread(i)];
     }
 }
 

@@ -75,13 +75,11 @@ bf_status make_board(bf_cuda_call *call, bf_cuda_scan_params *p) {
 bf_status make_tiles(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
     p->line_tiles = (p->length + k.tile - 1) / k.tile;
     p->tiles = p->line_tiles * p->outer * p->inner;
-    const size_t bytes = (size_t)p->tiles * (size_t)k.state, words = (size_t)p->tiles * 4;
-    p->known = (uint32_t *)bf_cuda_call_alloc(call, words);
-    p->own = bf_cuda_call_alloc(call, bytes);
-    p->up_to = bf_cuda_call_alloc(call, bytes);
-    if (p->known == NULL || p->own == NULL || p->up_to == NULL) return BF_E_MEMORY;
+    const size_t bytes = (size_t)p->tiles * (size_t)k.state / 4 * sizeof *p->slots;
+    p->slots = (uint64_t *)bf_cuda_call_alloc(call, bytes);
+    if (p->slots == NULL) return BF_E_MEMORY;
     return bf_cuda_check(
-        call->context, cudaMemsetAsync(p->known, 0, words, call->context->cuda->stream), "a scan");
+        call->context, cudaMemsetAsync(p->slots, 0, bytes, call->context->cuda->stream), "a scan");
 }
 
 /* --- kernels --- */

@@ -42,10 +42,9 @@ struct bf_cuda_scan_params {
     bf_cuda_scan_board *board;
     int64_t *marked; /* lines that the board counts, if they are no more than listed */
 
-    /* tiles of long lines: of each, what is known, and its states */
+    /* tiles of long lines, and what they tell each other: words of states; 0 at first */
     int64_t line_tiles, tiles;
-    uint32_t *known;
-    void *own, *up_to;
+    uint64_t *slots;
 };
 
 /* The kernels of a kind of state. */
