@@ -24,7 +24,7 @@ typedef struct bf_scan_job {
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
  * options refuse have been looked for. Memory has any alignment. */
 typedef struct bf_scan_backend {
-    /* dtype BF_I128 is the CPU's alone. */
+    /* dtype BF_I128, and jobs with words, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
 } bf_scan_backend;
 

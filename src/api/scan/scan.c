@@ -124,7 +124,8 @@ static bf_status choose_place(const scanning *s) {
     const bf_demand demand = {.share = SCANS,
                               .n = 2,
                               .memory = memory,
-                              .cpu = s->array->dtype == BF_I128 || gpu == NULL || gpu->scan == NULL,
+                              .cpu = s->array->dtype == BF_I128 || s->job.words != NULL ||
+                                     gpu == NULL || gpu->scan == NULL,
                               .on_host = "the CPU scans"};
     return bf_place(s->context, &demand);
 }
