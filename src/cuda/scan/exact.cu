@@ -11,8 +11,8 @@ enum { THREADS = 128, WARPS = THREADS / BF_CUDA_WARP, CHUNK = 4096 };
 struct exact_params {
     bf_cuda_scan_params scan;
     const int64_t *marked; /* NULL: all lines */
-    int64_t lines, chunks; /* of each line */
-    int64_t *words;        /* of the chunks before, word by word of a line's chunks; or NULL */
+    int64_t lines, chunks; /* each line has so many */
+    int64_t *words;        /* what is before each chunk, word by word of its line; or NULL */
     int count;             /* words of a state */
 };
 

@@ -74,7 +74,7 @@ template <bf_dtype D> struct float_sum {
     typedef Element Result;
     static constexpr int fraction = bf_cuda_float<D>::bits - 1;
     static constexpr int width = 8 * (int)sizeof(Element);
-    static constexpr int fields = (1 << (width - 1 - fraction)) - 1; /* that of infinities */
+    static constexpr int fields = (1 << (width - 1 - fraction)) - 1; /* the infinities have it */
 
     double high;
     Rest rest;

@@ -47,7 +47,7 @@ template <class S> __device__ __forceinline__ S join_up_to(S s) {
     return s;
 }
 
-/* That of the lanes before this one; up_to: what join_up_to gave. */
+/* The state of the lanes before this one; up_to is what join_up_to gave. */
 template <class S> __device__ __forceinline__ S before_lane(const S &up_to) {
     const S s = moved(up_to, [](uint32_t x) { return __shfl_up_sync(~0u, x, 1); });
     return threadIdx.x % BF_CUDA_WARP == 0 ? S::none() : s;

@@ -36,7 +36,7 @@ struct bf_cuda_scan_params {
     int64_t outer, length, inner;
     const void *elements;
     void *values;
-    int bytes, to_bytes; /* of an element, of a result */
+    int bytes, to_bytes; /* the sizes of elements and results */
     uint64_t empty;      /* the result of no elements */
     bool has_empty;
     bf_cuda_scan_board *board;

@@ -3,7 +3,7 @@
 #ifndef BF_CUDA_TABLE_REGIONS_CUH
 #define BF_CUDA_TABLE_REGIONS_CUH
 
-#include "cuda/runtime/partition.cuh"
+#include "cuda/runtime/sort/partition.cuh"
 #include "cuda/table/shared_region.cuh"
 
 namespace bf_cuda_regions {

@@ -2,7 +2,7 @@
 #ifndef BF_CUDA_TABLE_ROWS_CUH
 #define BF_CUDA_TABLE_ROWS_CUH
 
-#include "cuda/runtime/partition.cuh"
+#include "cuda/runtime/sort/partition.cuh"
 #include "cuda/table/word.cuh"
 
 namespace bf_cuda_sources {

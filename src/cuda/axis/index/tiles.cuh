@@ -10,7 +10,7 @@
 
 #include "cuda/axis/index/index.cuh"
 #include "cuda/runtime/grid.cuh"
-#include "cuda/runtime/partition_tile.cuh"
+#include "cuda/runtime/sort/partition_tile.cuh"
 
 namespace bf_cuda_tiles {
 

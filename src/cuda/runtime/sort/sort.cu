@@ -2,7 +2,7 @@
 #include "cuda/runtime/sort/sort.cuh"
 
 #include "cuda/runtime/memory.cuh"
-#include "cuda/runtime/partition.cuh"
+#include "cuda/runtime/sort/partition.cuh"
 
 namespace {
 

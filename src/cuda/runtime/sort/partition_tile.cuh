@@ -1,8 +1,8 @@
 /* Tiles of a partition. A warp ranks its rows by comparing the digits of 32 at once; the tile is
  * sorted by digit in shared memory, stably, and written run by run. (The method is that of CUB's
  * radix sort.) A source of rows has the functions of `entries`; a digit is called with a key. */
-#ifndef BF_CUDA_RUNTIME_PARTITION_TILE_CUH
-#define BF_CUDA_RUNTIME_PARTITION_TILE_CUH
+#ifndef BF_CUDA_RUNTIME_SORT_PARTITION_TILE_CUH
+#define BF_CUDA_RUNTIME_SORT_PARTITION_TILE_CUH
 
 #include "cuda/runtime/entry.cuh"
 #include "cuda/runtime/warp.cuh"

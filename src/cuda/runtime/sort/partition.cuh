@@ -1,10 +1,10 @@
 /* Stable radix partitions of entries. Each block has a range of the rows. Digits are counted block
  * by block, the counts are summed up, and each block copies its rows a tile at a time. */
-#ifndef BF_CUDA_RUNTIME_PARTITION_CUH
-#define BF_CUDA_RUNTIME_PARTITION_CUH
+#ifndef BF_CUDA_RUNTIME_SORT_PARTITION_CUH
+#define BF_CUDA_RUNTIME_SORT_PARTITION_CUH
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/runtime/partition_tile.cuh"
+#include "cuda/runtime/sort/partition_tile.cuh"
 
 namespace bf_cuda_partition {
 
