@@ -159,8 +159,11 @@ class View:
         strides = _contiguous(shape, buffer.itemsize)
         if buffer.strides:
             strides = buffer.strides[: buffer.ndim]
-        name, foreign = _format_name((buffer.format or b"B").decode(), buffer.itemsize, wanted)
-        return buffer.buf, name, buffer.itemsize, shape, strides, foreign
+        text, size = (buffer.format or b"B").decode(), buffer.itemsize
+        if size == 0 and text.lstrip("<>=!@") in KIND_OF_CODE:
+            size = struct.calcsize(text)  # ctypes of Python 3.9 does not say it of an array without elements
+        name, foreign = _format_name(text, size, wanted)
+        return buffer.buf, name, size, shape, strides, foreign
 
     def _from_objects(self, shape):
         objects = _numpy().ravel(getattr(self, "_owner", self._object))  # their buffers are NumPy's alone

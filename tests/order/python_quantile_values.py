@@ -63,7 +63,8 @@ class Values(unittest.TestCase):
         """found: numbers, or an array of a dtype; want: Python's numbers."""
         self.assertEqual(self.dtype_of(found, dtype, to), to, what)
         values = [float(v) for v in as_f64(found, to)] if to in FLOATS else [int(v) for v in found]
-        for got, v in zip(values, want, strict=True):
+        self.assertEqual(len(values), len(want), what)
+        for got, v in zip(values, want):
             v = float(v) if to in FLOATS else v
             self.assertTrue(same(got, v) or got != got and v != v, f"{what}: {values}, not {want}")
 
@@ -100,7 +101,8 @@ class Values(unittest.TestCase):
             while not passes.done:
                 passes.absorb(place, **options)
                 passes.next()
-            for got, v in zip(passes.result(), want, strict=True):
+            self.assertEqual(len(passes.result()), len(want), what + " passes")
+            for got, v in zip(passes.result(), want):
                 self.assertTrue(same(float(got), float(v)) or got != got, what + " passes")
                 self.assertTrue(dtype in FLOATS or isinstance(v, float) or int(got) == v, what + " passes")
 
