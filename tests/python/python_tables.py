@@ -738,7 +738,7 @@ def _is_written(value, text):
         return float(text) == value or text == "nan" and math.isnan(value)
     if isinstance(value, (int, Decimal)):
         return Decimal(text) == value
-    return type(value).fromisoformat(text) == value
+    return np.datetime64(text) == np.datetime64(value)
 
 
 # ---- the command ----------------------------------------------------------------------------------
