@@ -189,10 +189,10 @@ class Context:
             raise _library.ERRORS[status](why.value.decode())
         self._lock = new_lock(self._handle.value)
 
-    def __del__(self):
+    def __del__(self, forget=forget, destroy=lib.bf_context_destroy):  # at exit the names may be gone
         if self._handle:
             forget(self._lock)
-            lib.bf_context_destroy(self._handle)
+            destroy(self._handle)
 
     @property
     def device(self):
