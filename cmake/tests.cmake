@@ -286,6 +286,7 @@ if(NOT CMAKE_CROSSCOMPILING AND build STREQUAL release)
     find_package(Python 3.9 QUIET COMPONENTS Interpreter Development.Module)
     if(Python_Development.Module_FOUND)
         include(cmake/native.cmake)
+        bitfold_native(bitfold_native ${Python_EXECUTABLE})
     endif()
 endif()
 

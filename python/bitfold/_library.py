@@ -278,13 +278,24 @@ lib = _Functions(library_path())
 lib.declare(_SIGNATURES)
 
 
+def _is_for_no_gil(path):
+    """Whether there is a file of the module in C for this Python, which has no GIL. It would load the file for
+    Pythons that have one, in which objects have another layout."""
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec(f"{__package__}._native", path)
+    return spec is not None and ".abi3." not in spec.origin
+
+
 def _find_native():
     """Returns what of the module is written in C, in the package or beside the library that the user
-    names; None: it was not built."""
+    names; None: it was not built, or not for this Python."""
     path, folder = sys.modules[__package__].__path__, os.path.dirname(os.environ.get("BITFOLD_LIBRARY", ""))
     own = list(path)
     path.extend([folder] if folder else [])
     try:
+        if "t" in sys.abiflags and not _is_for_no_gil(path):
+            return None
         from . import _native
     except ImportError:
         return None

@@ -2,8 +2,9 @@
  * way to the library, where a call would take more time than a sum of a few elements. What it does
  * not take it leaves to the functions in Python, which alone know the rules.
  *
- * Python 3.11 and later is called by its stable ABI, so that one file serves them all; a Python
- * without a GIL has none. The library is called by the addresses of its functions. */
+ * Python 3.11 and later is called by its stable ABI, so that one file serves them all. Python 3.9
+ * and 3.10 load that file, too: they have all that it calls, in the same layouts. A Python without
+ * a GIL has no such ABI. The library is called by the addresses of its functions. */
 #ifndef BITFOLD_PYTHON_NATIVE_NATIVE_H
 #define BITFOLD_PYTHON_NATIVE_NATIVE_H
 

@@ -5,10 +5,12 @@ import gc
 import inspect
 import os
 import pickle
+import sys
 import threading
 import unittest
 import weakref
 from array import array
+from unittest import mock
 
 import numpy as np
 
@@ -300,6 +302,12 @@ class Doors(unittest.TestCase):
             self.assertIs(pickle.loads(pickle.dumps(function)), function)
             self.assertIs(copy.deepcopy(function), function)
             self.assertIs(weakref.ref(function)(), function)
+
+    def test_without_a_gil_the_file_for_others_is_left_alone(self):
+        native = bitfold._library.native
+        with mock.patch.object(sys, "abiflags", "t"):
+            found = bitfold._library._find_native()
+        self.assertIs(found, None if ".abi3." in native.__file__ else native)
 
     def test_what_is_no_function(self):
         native = bitfold._library.native
