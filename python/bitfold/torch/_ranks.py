@@ -7,7 +7,7 @@ import bitfold
 
 from ._operators import define
 
-_comms = {}
+_comms: dict = {}
 
 
 def _comm_of(group, device):
