@@ -193,7 +193,7 @@ static PyObject *new_numpy(const native_module *module, bf_array *view) {
 
 /* ---- CuPy ------------------------------------------------------------------------------------ */
 
-enum { LEGACY_STREAM = 1 }; /* what array interfaces call the default stream */
+enum { LEGACY_STREAM = 1, THREAD_STREAM = 2 }; /* the default streams of array interfaces */
 
 /* Sets *number to an attribute of an attribute. */
 static bool read_number(PyObject *x, const char *outer, const char *inner,
@@ -225,8 +225,9 @@ static bool read_layout(PyObject *interface, Py_ssize_t size, bf_array *view) {
     return set_layout(view, (int)ndim, shape, strides, size);
 }
 
-/* Sets what an array's interface says. Only where it names the stream, CuPy's current one, nothing
- * need be waited for. */
+/* Sets what an array's interface says, if it names a default stream: then nothing need be waited
+ * for. Any other stream may be destroyed, and another one get its handle, while its context is
+ * kept. */
 static bool read_interface(PyObject *interface, Py_ssize_t size, native_array *array) {
     unsigned long long data;
     int readonly;
@@ -236,6 +237,7 @@ static bool read_interface(PyObject *interface, Py_ssize_t size, native_array *a
         !PyArg_ParseTuple(memory, "Kp", &data, &readonly))
         return false;
     const unsigned long long stream = PyLong_AsUnsignedLongLong(queue);
+    if (stream != LEGACY_STREAM && stream != THREAD_STREAM) return false;
     array->view.data = (void *)(uintptr_t)data;
     array->readonly = readonly != 0;
     array->stream = stream == LEGACY_STREAM ? NULL : (void *)(uintptr_t)stream;

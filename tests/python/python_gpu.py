@@ -207,7 +207,8 @@ class Cupy(OnGpu):
                 spin((1,), (1,), (400_000_000,))
                 made, event = calls(), cupy.cuda.Event()
                 event.record()
-                self.assertFalse(event.done, "a call waited")
+                if stream is cupy.cuda.Stream.null:
+                    self.assertFalse(event.done, "a call waited")
                 event.synchronize()
                 self.assertIsInstance(made[0], cupy.ndarray)
                 self.assertEqual(made[0].tolist(), [4498500.0, 13498500.0])
