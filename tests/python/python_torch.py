@@ -103,6 +103,30 @@ class Torch(unittest.TestCase):
             ops.median(torch.ones(0))
         self.equal(ops.median(torch.tensor(3.0)), torch.tensor(3.0))
 
+    def test_running_sums(self):
+        for device, dtype in self.each(FLOATS + INTEGERS):
+            x = random((4, 3), dtype, device)
+            for dim in (0, 1, -1):
+                exact = torch.cumsum(x.double(), dim)  # so few numbers of the shorter dtypes have exact sums
+                if dtype != torch.float64:
+                    self.equal(ops.cumsum(x, dim), exact.to(torch.cumsum(x, dim).dtype))
+                self.assertTrue(torch.allclose(ops.cumsum(x.double(), dim), exact))
+                self.equal(ops.cumsum(x, dim, True).flip(dim), ops.cumsum(x.flip(dim), dim))
+        big = torch.tensor([1e20, 1, -1e20, 2], dtype=torch.float64)
+        self.equal(ops.cumsum(big, 0), torch.tensor([1e20, 1e20, 1, 3], dtype=torch.float64))
+        self.assertEqual(ops.cumsum(big.float(), 0, dtype=torch.float64).dtype, torch.float64)
+        self.equal(ops.cumsum(torch.tensor(3.0), 0), torch.tensor(3.0))
+        with self.assertRaisesRegex(bitfold.ArgumentError, "int32"):
+            ops.cumsum(big, 0, dtype=torch.int32)
+        x = random((4, 3), torch.float64, "cpu").requires_grad_()
+        for dim, reverse in ((0, False), (1, True)):
+            function = lambda x: ops.cumsum(x, dim, reverse)
+            self.assertTrue(torch.autograd.gradcheck(function, x))
+            self.assertTrue(torch.autograd.gradgradcheck(function, x))
+            expected = torch.stack([function(each) for each in x.detach().unsqueeze(2)])
+            self.equal(torch.vmap(function)(x.detach().unsqueeze(2)), expected)
+        self.equal(torch.vmap(lambda x: ops.cumsum(x, 0))(big), big)
+
     def test_order_in_batches(self):
         x = random((5, 4, 3), torch.float64, "cpu")
         for function in (
@@ -122,7 +146,7 @@ class Torch(unittest.TestCase):
             (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, y, [0])), (ops.dot, (x, x)),
             (ops.index_add, (3, index, x)), (ops.segment_sum, (x, offsets)),
             (ops.histogram, (x.detach(), 4, -1.0, 1.0)), (ops.sort, (x, 0, True)),
-            (ops.argsort, (x.detach(),)), (ops.median, (x, [1])), (ops.median, (x,)),
+            (ops.argsort, (x.detach(),)), (ops.cumsum, (x, 0)), (ops.cumsum, (x, -1, True)), (ops.median, (x, [1])), (ops.median, (x,)),
             (ops.quantile, (x, [0.1, 0.5], None, True)),
         ):  # fmt: skip
             with self.subTest(op=op):

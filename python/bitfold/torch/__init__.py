@@ -24,6 +24,8 @@ all_reduce() and allreduce_hook() add over ranks as torch.distributed.all_reduce
     sort            (x, dim=-1, descending=False): x in order, and the position that each element came
                     from. Stable; -0 is before +0, and NaN is greater than all others
     argsort         (x, dim=-1, descending=False)
+    cumsum          (x, dim, reverse=False, *, dtype=None): the sum of the elements up to each one, or from it on,
+                    rounded once to the dtype of x or to dtype; of integers and bools int64
     median          (x, dim=None, keepdim=False): of an even number the mean of the two in the middle
     quantile        (x, q, dim=None, keepdim=False, *, interpolation="linear"): q is a list, which is the
                     first dimension of the result, of float64; the interpolations are torch.quantile's
@@ -43,7 +45,7 @@ same for the whole batch.
 
 import torch.distributed as _distributed
 
-from . import _operators, _order
+from . import _operators, _order, _scan
 from ._use import use
 
 __all__ = ["use"]
