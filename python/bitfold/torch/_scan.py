@@ -17,7 +17,7 @@ def _result_dtype(x, dtype):
     return x.dtype if dtype is None else dtype
 
 
-def _cumsum(x, dim, reverse=False, *, dtype=None):
+def running_sum(x, dim, reverse=False, *, dtype=None):
     to, x = _result_dtype(x, dtype), x.detach()
     x = x if x.is_floating_point() else x.to(torch.int64)
     lines = x.unsqueeze(0) if x.ndim == 0 else x
@@ -48,5 +48,5 @@ def _batch_cumsum(info, dims, x, dim, reverse=False, *, dtype=None):
 
 define(
     "cumsum", "(Tensor x, int dim, bool reverse=False, *, ScalarType? dtype=None) -> Tensor",
-    _cumsum, _fake_cumsum, _cumsum_gradient, _keep_cumsum, _batch_cumsum,
+    running_sum, _fake_cumsum, _cumsum_gradient, _keep_cumsum, _batch_cumsum,
 )  # fmt: skip

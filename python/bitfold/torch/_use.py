@@ -14,6 +14,7 @@ import bitfold
 
 from ._convolution import convolution, convolution_backward, matmul
 from ._exact import Fibres, Slots, reduce
+from ._scan import running_sum
 
 _FLOATS = torch.float64, torch.float32, torch.float16, torch.bfloat16
 
@@ -50,6 +51,11 @@ def _variance(*ops):
         return made[0] if len(made) == 1 else tuple(made)
 
     return function
+
+
+def _cumsum(x, dim, *, dtype=None):
+    x = x if dtype is None else x.to(dtype)
+    return running_sum(x, dim) if _is_ours(x) else NotImplemented
 
 
 def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
@@ -217,6 +223,7 @@ _TAKEN = dict(_overloads({
     "std_mean.correction": _variance("std", "mean"),
     "linalg_vector_norm linalg_vector_norm.out": _vector_norm,
     "_foreach_norm.Scalar": _norms,
+    "cumsum cumsum_ cumsum.out": _cumsum,
     "dot dot.out vdot vdot.out": _dot,
     "mm mm.out bmm bmm.out": _mm,
     "mv mv.out": _mv,
@@ -252,7 +259,7 @@ _DEFINITIONS = {
 
 # These add floats, and are PyTorch's.
 _LEFT = set(_forms("""
-    cumsum logcumsumexp bincount _embedding_bag _embedding_bag_forward_only _embedding_bag_dense_backward
+    logcumsumexp bincount _embedding_bag _embedding_bag_forward_only _embedding_bag_dense_backward
     avg_pool2d avg_pool3d avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d
     _adaptive_avg_pool3d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward
     max_pool2d_with_indices_backward max_pool3d_with_indices_backward
@@ -342,10 +349,10 @@ def use():
             loss.backward()
 
     So they do not depend on threads, on the device or on the order of what is added by index. Dtypes and
-    shapes are PyTorch's. It takes sum, mean, var, std, norms, dot, products of matrices, convolutions,
+    shapes are PyTorch's. It takes sum, cumsum, mean, var, std, norms, dot, products of matrices, convolutions,
     index_add, scatter_add, scatter_reduce, index_put and the gradients of embeddings, also in place, with
     out=, and where softmax, losses, attention, recurrent and normalizing layers add. All else is PyTorch's own;
-    where it is known to add floats, as cumsum, pooling and linear algebra do, there is a warning. A
+    where it is known to add floats, as logcumsumexp, pooling and linear algebra do, there is a warning. A
     backward pass is exact if it runs within, too. Functions of torch.compile run there as they are
     written, without a compiler.
     """
