@@ -18,9 +18,10 @@ function(isa_source name)
 endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     isa_source(avx2 -mavx2 -mfma -mf16c -mbmi2)
-    foreach(part sort tables groups order accumulate select scan)
+    foreach(part sort tables groups order accumulate select)
         isa_source(avx2_${part} -mavx2 -mbmi2)
     endforeach()
+    isa_source(avx2_scan -mavx2 -mfma)
     if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread") # AVX2 shares memory in the same way
         set_source_files_properties(src/cpu/runtime/features.c PROPERTIES
                                     COMPILE_DEFINITIONS BITFOLD_WITHOUT_AVX512)
