@@ -5,9 +5,11 @@ static bool is_sum_of_floats(const bf_prefix *p) {
     return p->kind == BF_KIND_SUM && bf_dtype_is_float(p->dtype);
 }
 
-void bf_scanner_init(bf_scanner *scanner, const bf_isa *isa, const bf_prefix *prefix) {
+void bf_scanner_init(bf_scanner *scanner, const bf_isa *isa, const bf_prefix *prefix,
+                     bf_scan_buffers *buffers) {
     scanner->isa = isa;
     scanner->prefix = prefix;
+    scanner->buffers = buffers;
     scanner->window = (bf_scan_window){.exponent = BF_SCAN_LEAST};
 }
 
@@ -22,7 +24,7 @@ static void know(bf_scanner *scanner) {
     const bf_prefix *p = scanner->prefix;
     bf_u128 result;
     scanner->known = p->dtype != BF_I128 && !is_sum_of_floats(p) && !has_none(p, scanner->words) &&
-                     bf_prefix_result(p, scanner->words, &result, &scanner->work) == BF_OK;
+                     bf_prefix_result(p, scanner->words, &result, &scanner->buffers->work) == BF_OK;
     if (scanner->known) scanner->last = (uint64_t)result;
 }
 
@@ -40,7 +42,8 @@ void bf_scanner_begin(bf_scanner *scanner, const int64_t *words) {
 
 bf_status bf_scanner_stand(bf_scanner *scanner, void *value) {
     bf_u128 result;
-    bf_status status = bf_prefix_result(scanner->prefix, scanner->words, &result, &scanner->work);
+    bf_status status =
+        bf_prefix_result(scanner->prefix, scanner->words, &result, &scanner->buffers->work);
     if (status == BF_OK) bf_prefix_store(scanner->prefix->to, value, result);
     return status;
 }

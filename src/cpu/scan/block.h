@@ -6,25 +6,31 @@
 #include "cpu/scan/loops.h"
 #include "seam/scan.h"
 
+/* Room for a block, which scanners of one thread share. */
+typedef struct bf_scan_buffers {
+    bf_work work;
+    double results[BF_SCAN_BLOCK], cleaned[BF_SCAN_BLOCK];
+    float widened[BF_SCAN_BLOCK];
+    uint8_t specials[BF_SCAN_BLOCK];
+} bf_scan_buffers;
+
 /* Where the scan of a line stands. */
 typedef struct bf_scanner {
     const bf_isa *isa;
     const bf_prefix *prefix;
+    bf_scan_buffers *buffers;
     int64_t words[BF_STATE_WORDS_SMALL]; /* the state of what came before, carried; but where the
                                             next two say so, what it makes is there */
     bool windowed;                       /* a sum of floats is in the window */
     bool known;                          /* an integer or an extreme that fits is in `last` */
     bf_scan_window window;
     uint64_t last;
-    bf_work work;
-    double results[BF_SCAN_BLOCK], cleaned[BF_SCAN_BLOCK];
-    float widened[BF_SCAN_BLOCK];
-    uint8_t specials[BF_SCAN_BLOCK];
 } bf_scanner;
 
 /* Makes a scanner of blocks; then it stands before a line. words: the state of what came before it
  * (NULL: nothing did). */
-void bf_scanner_init(bf_scanner *scanner, const bf_isa *isa, const bf_prefix *prefix);
+void bf_scanner_init(bf_scanner *scanner, const bf_isa *isa, const bf_prefix *prefix,
+                     bf_scan_buffers *buffers);
 void bf_scanner_begin(bf_scanner *scanner, const int64_t *words);
 
 /* Writes the result of what came before. Errors: BF_E_EMPTY, BF_E_OVERFLOW, without a message. */

@@ -7,13 +7,20 @@
 
 #include <sched.h>
 
+enum {
+    COLUMNS = 16, /* neighbouring lines that are scanned together, so that whole rows are read */
+    ROWS = 256,
+    COLUMN_BYTES = ROWS * 16 + BF_CPU_LINE /* not a power of two, which caches dislike */
+};
+
 /* A worker's room. */
 typedef struct room {
     int64_t parts; /* scanned so far */
     bf_reducer reducer;
     int64_t words[BF_STATE_WORDS_SMALL];
-    bf_scanner scanner;
-    char elements[BF_SCAN_BLOCK * 16], values[BF_SCAN_BLOCK * 16];
+    bf_scan_buffers buffers;
+    bf_scanner scanners[COLUMNS];
+    char elements[COLUMNS * COLUMN_BYTES], values[COLUMNS * COLUMN_BYTES];
 } room;
 
 typedef struct scan {
@@ -21,24 +28,38 @@ typedef struct scan {
     const bf_scan_job *job;
 } scan;
 
-/* One line: strides are in bytes. */
+/* A line, or neighbouring ones: strides, in bytes, lead from element to element. */
 typedef struct line {
     const char *elements;
     char *values;
     int64_t stride, to_stride, length;
 } line;
 
-static line find_line(const bf_scan_job *job, int64_t number) {
+/* The line whose first element has this number, or, if it is scanned in reverse, whose last has. */
+static line find_line(const bf_scan_job *job, int64_t first) {
     const int64_t bytes = bf_number_bytes(job->prefix.dtype);
     const int64_t to_bytes = bf_number_bytes(job->prefix.to), step = job->reverse ? -1 : 1;
-    int64_t first = number / job->inner * job->length * job->inner + number % job->inner;
     if (job->reverse) first += (job->length - 1) * job->inner;
     return (line){(const char *)job->elements + first * bytes,
                   (char *)job->values + first * to_bytes, step * job->inner * bytes,
                   step * job->inner * to_bytes, job->length};
 }
 
-/* ---- one line -------------------------------------------------------------------------------- */
+static void move_on(line *l, int64_t n) {
+    l->elements += n * l->stride;
+    l->values += n * l->to_stride;
+    l->length -= n;
+}
+
+static room *open_room(const scan *s, int worker) {
+    room *r = bf_room(s->context, worker);
+    const bf_isa *isa = s->context->cpu->isa;
+    if (r->parts++ > 0) return r;
+    r->reducer = (bf_reducer){.isa = isa};
+    for (int c = 0; c < COLUMNS; c++)
+        bf_scanner_init(&r->scanners[c], isa, &s->job->prefix, &r->buffers);
+    return r;
+}
 
 static inline __attribute__((always_inline)) void copy_each(const char *from, int64_t from_stride,
                                                             char *to, int64_t to_stride, int64_t n,
@@ -57,64 +78,97 @@ static void copy_elements(const char *from, int64_t from_stride, char *to, int64
     }
 }
 
-/* Scans the first n elements of a line. */
+/* ---- lines whose elements lie together ------------------------------------------------------- */
+
+/* Scans the first n elements of a line; backwards, copies of them. */
 static bf_status scan_block(room *r, const line *l, int64_t n) {
-    const bf_prefix *p = r->scanner.prefix;
-    const int bytes = bf_number_bytes(p->dtype), to_bytes = bf_number_bytes(p->to);
-    const bool near = l->stride == bytes, to_near = l->to_stride == to_bytes;
-    const char *from = near ? l->elements : r->elements;
-    char *to = to_near ? l->values : r->values;
-    if (!near) copy_elements(l->elements, l->stride, r->elements, bytes, n, bytes);
-    bf_status status = bf_scanner_run(&r->scanner, from, to, n);
-    if (!to_near) copy_elements(r->values, to_bytes, l->values, l->to_stride, n, to_bytes);
+    bf_scanner *scanner = &r->scanners[0];
+    const int bytes = bf_number_bytes(scanner->prefix->dtype);
+    const int to_bytes = bf_number_bytes(scanner->prefix->to);
+    if (l->stride > 0) return bf_scanner_run(scanner, l->elements, l->values, n);
+    copy_elements(l->elements, l->stride, r->elements, bytes, n, bytes);
+    bf_status status = bf_scanner_run(scanner, r->elements, r->values, n);
+    copy_elements(r->values, to_bytes, l->values, l->to_stride, n, to_bytes);
     return status;
 }
 
-static bf_status scan_line(room *r, line l) {
+/* Exclusive scans write what came before a line as its first result; the others follow the elements
+ * but the last. */
+static bf_status scan_line(const scan *s, room *r, line l, const int64_t *words) {
     bf_status status = BF_OK;
-    while (l.length > 0 && status == BF_OK) {
-        const int64_t n = l.length < BF_SCAN_BLOCK ? l.length : BF_SCAN_BLOCK;
+    bf_scanner_begin(&r->scanners[0], words);
+    if (s->job->exclusive) {
+        status = bf_scanner_stand(&r->scanners[0], l.values);
+        l.values += l.to_stride;
+        l.length--;
+    }
+    for (int64_t n; l.length > 0 && status == BF_OK; move_on(&l, n)) {
+        n = l.length < BF_SCAN_BLOCK ? l.length : BF_SCAN_BLOCK;
         status = scan_block(r, &l, n);
-        l.elements += n * l.stride;
-        l.values += n * l.to_stride;
-        l.length -= n;
     }
     return status;
 }
 
-/* Writes what came before the line as its first result; the others follow the elements but the
- * last. */
-static bf_status write_first(room *r, line *l) {
-    bf_status status = bf_scanner_stand(&r->scanner, l->values);
-    l->values += l->to_stride;
-    l->length--;
-    return status;
-}
-
-static bf_status scan_whole(const scan *s, room *r, line l, const int64_t *words) {
-    bf_status status = BF_OK;
-    bf_scanner_begin(&r->scanner, words);
-    if (s->job->exclusive) status = write_first(r, &l);
-    return status == BF_OK ? scan_line(r, l) : status;
-}
-
-static room *open_room(const scan *s, int worker) {
-    room *r = bf_room(s->context, worker);
-    if (r->parts++ == 0) {
-        bf_scanner_init(&r->scanner, s->context->cpu->isa, &s->job->prefix);
-        r->reducer = (bf_reducer){.isa = s->context->cpu->isa};
-    }
-    return r;
-}
-
-/* ---- many lines: each by one thread ---------------------------------------------------------- */
-
+/* Lines [first, first + n), each by itself. */
 static bf_status scan_lines(void *arg, int worker, int64_t first, int64_t n) {
     const scan *s = arg;
     room *r = open_room(s, worker);
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++)
-        status = scan_whole(s, r, find_line(s->job, i), NULL);
+        status = scan_line(s, r, find_line(s->job, i * s->job->length), NULL);
+    return status;
+}
+
+/* ---- columns: lines whose elements lie in rows ----------------------------------------------- */
+
+/* Scans the first n rows of so many columns. */
+static bf_status scan_rows(room *r, const line *l, int64_t n, int columns) {
+    const bf_prefix *p = r->scanners[0].prefix;
+    const int bytes = bf_number_bytes(p->dtype), to_bytes = bf_number_bytes(p->to);
+    bf_status status = BF_OK;
+    for (int64_t i = 0; i < n; i++)
+        copy_elements(l->elements + i * l->stride, bytes, r->elements + i * bytes, COLUMN_BYTES,
+                      columns, bytes);
+    for (int c = 0; c < columns && status == BF_OK; c++)
+        status = bf_scanner_run(&r->scanners[c], r->elements + c * COLUMN_BYTES,
+                                r->values + c * COLUMN_BYTES, n);
+    for (int64_t i = 0; i < n && status == BF_OK; i++)
+        copy_elements(r->values + i * to_bytes, COLUMN_BYTES, l->values + i * l->to_stride,
+                      to_bytes, columns, to_bytes);
+    return status;
+}
+
+static bf_status scan_columns(const scan *s, room *r, line l, int columns) {
+    const int to_bytes = bf_number_bytes(s->job->prefix.to);
+    bf_status status = BF_OK;
+    for (int c = 0; c < columns && status == BF_OK; c++) {
+        bf_scanner_begin(&r->scanners[c], NULL);
+        if (s->job->exclusive) status = bf_scanner_stand(&r->scanners[c], l.values + c * to_bytes);
+    }
+    if (s->job->exclusive) {
+        l.values += l.to_stride;
+        l.length--;
+    }
+    for (int64_t n; l.length > 0 && status == BF_OK; move_on(&l, n)) {
+        n = l.length < ROWS ? l.length : ROWS;
+        status = scan_rows(r, &l, n, columns);
+    }
+    return status;
+}
+
+static int64_t groups_of(const bf_scan_job *job) { return (job->inner + COLUMNS - 1) / COLUMNS; }
+
+/* Groups [first, first + n) of columns. */
+static bf_status scan_groups(void *arg, int worker, int64_t first, int64_t n) {
+    const scan *s = arg;
+    const bf_scan_job *job = s->job;
+    room *r = open_room(s, worker);
+    bf_status status = BF_OK;
+    for (int64_t i = first; i < first + n && status == BF_OK; i++) {
+        const int64_t column = i % groups_of(job) * COLUMNS, left = job->inner - column;
+        const line l = find_line(job, i / groups_of(job) * job->length * job->inner + column);
+        status = scan_columns(s, r, l, left < COLUMNS ? (int)left : COLUMNS);
+    }
     return status;
 }
 
@@ -169,12 +223,12 @@ static bf_status scan_tile(void *arg, int worker, int64_t first, int64_t n) {
     const line tile = part_of(&t->line, first, n);
     reduce_tile(t, r, &tile);
     take_turn(t, r, &tile, first);
-    return scan_whole(&t->scan, r, tile, r->words);
+    return scan_line(&t->scan, r, tile, r->words);
 }
 
 static bf_status scan_tiles(const scan *s, int workers, int64_t number, int64_t bytes) {
     const bf_prefix *p = &s->job->prefix;
-    tiles t = {.scan = *s, .line = find_line(s->job, number)};
+    tiles t = {.scan = *s, .line = find_line(s->job, number * s->job->length)};
     bf_prefix_init(p, t.words);
     const size_t size = (size_t)bf_state_words(p->kind, p->dtype, t.words) * sizeof *t.words;
     if (s->job->words != NULL) memcpy(t.words, s->job->words, size);
@@ -190,16 +244,15 @@ enum { LEAST = 1 << 18 /* bytes that are worth a thread */ };
 
 static bf_status scan_all(const scan *s, int workers, int64_t bytes) {
     const bf_scan_job *job = s->job;
-    const int64_t lines = job->outer * job->inner;
-    const bool tiled = job->inner == 1 && job->length > TILE && lines < 2 * workers && workers > 1;
+    const bool together = job->inner == 1;
+    const int64_t items = job->outer * (together ? 1 : groups_of(job));
+    const bool tiled = together && job->length > TILE && items < 2 * workers && workers > 1;
     bf_status status = BF_OK;
-    if (!tiled && job->words == NULL) {
-        const int64_t piece = 1 + lines / (16 * workers);
-        return bf_parallel_watched(s->context, workers, lines, piece, bytes, scan_lines,
-                                   (void *)(uintptr_t)s);
-    }
-    for (int64_t i = 0; i < lines && status == BF_OK; i++)
-        status = scan_tiles(s, workers, i, bytes / lines);
+    if (!tiled && job->words == NULL)
+        return bf_parallel_watched(s->context, workers, items, 1 + items / (16 * workers), bytes,
+                                   together ? scan_lines : scan_groups, (void *)(uintptr_t)s);
+    for (int64_t i = 0; i < items && status == BF_OK; i++)
+        status = scan_tiles(s, workers, i, bytes / items);
     return status;
 }
 

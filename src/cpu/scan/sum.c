@@ -75,7 +75,7 @@ static void leave_window(bf_scanner *s) {
 /* The sum of the words, rounded to f64; infinite if it is too large. */
 static double nearest(bf_scanner *s, const int64_t *words) {
     const bf_layout layout = bf_layout_sum(s->prefix->dtype);
-    bf_wide *x = &s->work.x;
+    bf_wide *x = &s->buffers->work.x;
     bool negative = bf_wide_from_limbs(x, words + BF_SUM_LIMBS, layout.limbs, layout.exponent);
     if (x->length == 0) return 0;
     return of_bits(bf_leading_round(bf_format_f64(), negative, bf_wide_leading(x)));
@@ -120,7 +120,7 @@ static void take_exactly(bf_scanner *s, const floats *f) {
         }
         store_result(s, f, i,
                      bf_finish_sum(p->dtype, s->words, false, p->options.nan == BF_NAN_SKIP, 0,
-                                   bf_format_of(p->to), &s->work));
+                                   bf_format_of(p->to), &s->buffers->work));
     }
 }
 
@@ -185,7 +185,7 @@ static bool sum_in_window(bf_scanner *s, const floats *f) {
     const bf_scan_loops *loops = s->isa->scan;
     const bf_scan_sum_loop loop = f->dtype == BF_F64 ? loops->sum_f64 : loops->sum_f32;
     const bool apart = to != BF_F64 || f->values == f->elements;
-    void *results = apart ? (void *)s->results : f->values;
+    void *results = apart ? (void *)s->buffers->results : f->values;
     if (!loop(f->elements, f->n, &s->window, to != BF_F64, results)) return false;
     if (apart) bf_cast_block(s->isa, BF_F64, to, results, f->values, f->n);
     s->words[BF_SUM_COUNT] += f->n;
@@ -208,12 +208,12 @@ static bool is_special(const bf_scanner *s, uint64_t *bits) {
                              bf_format_of(s->prefix->to), bits);
 }
 
-/* Sets s->specials to the counters of special elements, 0 for others. */
+/* Sets s->buffers->specials to the counters of special elements, 0 for others. */
 static bool find_specials(bf_scanner *s, const floats *f) {
     int any = 0;
     for (int64_t i = 0; i < f->n; i++) {
-        s->specials[i] = (uint8_t)bf_sum_special(f->format, load_element(f, i));
-        any |= s->specials[i];
+        s->buffers->specials[i] = (uint8_t)bf_sum_special(f->format, load_element(f, i));
+        any |= s->buffers->specials[i];
     }
     return any != 0;
 }
@@ -223,8 +223,8 @@ static void write_specials(bf_scanner *s, const floats *f) {
     uint64_t bits = 0;
     bool special = is_special(s, &bits);
     for (int64_t i = 0; i < f->n; i++) {
-        if (s->specials[i]) {
-            s->words[s->specials[i]]++;
+        if (s->buffers->specials[i]) {
+            s->words[s->buffers->specials[i]]++;
             special = is_special(s, &bits);
         }
         if (special) store_result(s, f, i, bits);
@@ -234,10 +234,11 @@ static void write_specials(bf_scanner *s, const floats *f) {
 /* Sums a copy of the block in which special elements are +0. */
 static void sum_cleaned(bf_scanner *s, const floats *f) {
     floats cleaned = *f;
-    cleaned.elements = (const char *)s->cleaned;
-    memcpy(s->cleaned, f->elements, (size_t)(f->n * f->bytes));
+    cleaned.elements = (const char *)s->buffers->cleaned;
+    memcpy(s->buffers->cleaned, f->elements, (size_t)(f->n * f->bytes));
     for (int64_t i = 0; i < f->n; i++)
-        if (s->specials[i]) memset((char *)s->cleaned + i * f->bytes, 0, (size_t)f->bytes);
+        if (s->buffers->specials[i])
+            memset((char *)s->buffers->cleaned + i * f->bytes, 0, (size_t)f->bytes);
     sum_finite(s, &cleaned);
 }
 
@@ -276,9 +277,9 @@ void bf_scan_sums(bf_scanner *s, const char *elements, char *values, int64_t n) 
     const bf_dtype dtype = s->prefix->dtype;
     floats f = {.dtype = dtype, .elements = elements, .n = n, .values = values};
     if (bf_dtype_is_half(dtype)) {
-        bf_widen_halves(s->isa, dtype, elements, s->widened, (size_t)n);
+        bf_widen_halves(s->isa, dtype, elements, s->buffers->widened, (size_t)n);
         f.dtype = BF_F32;
-        f.elements = (const char *)s->widened;
+        f.elements = (const char *)s->buffers->widened;
     }
     f.bytes = bf_dtype_bytes(f.dtype);
     f.format = bf_format_of(f.dtype);
