@@ -26,7 +26,7 @@ INLINE __m512i up(vf64 x, int lanes) {
 INLINE vf64 moved_up(vf64 x, int lanes) { return _mm512_castsi512_pd(up(x, lanes)); }
 INLINE vf64 last_lane(vf64 x) { return _mm512_permutexvar_pd(_mm512_set1_epi64(7), x); }
 
-/* Of the doubles next to a sum, which are one if it is exact, the one that is odd. */
+/* The odd one of the two doubles next to a sum; if it is exact, both are the sum. */
 #define ADD_ODD
 INLINE vf64 add_odd(vf64 a, vf64 b) {
     const vf64 below = _mm512_add_round_pd(a, b, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
