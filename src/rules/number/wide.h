@@ -259,11 +259,20 @@ BF_RULE int bf_bit_length128(bf_u128 x) {
     return high > 0 ? 64 + high : bf_bit_length((uint64_t)x);
 }
 
-/* x / divisor, for x > 0 and 0 < divisor < 2^126: restoring division, bit by bit. */
-BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
-    int bits = 32 * (x->length - 1) + bf_bit_length(x->digit[x->length - 1]);
-    int more = bf_bit_length128(divisor) + 128 - bits; /* for 128 bits of quotient */
-    bf_wide_extend(x, more > 0 ? (more + 31) / 32 : 0);
+/* x / divisor in place, cut off towards zero, but not trimmed. Returns whether anything was cut
+ * off. */
+BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {
+    uint64_t rest = 0;
+    for (int i = x->length - 1; i >= 0; i--) {
+        bf_u128 part = (bf_u128)rest << 32 | x->digit[i];
+        x->digit[i] = (uint32_t)(part / divisor);
+        rest = (uint64_t)(part % divisor);
+    }
+    return rest != 0;
+}
+
+/* Does the same by a divisor of more than 64 bits, below 2^126: restoring division, bit by bit. */
+BF_RULE bool bf_wide_divide_bits(bf_wide *x, bf_u128 divisor) {
     bf_u128 rest = 0;
     for (int i = x->length - 1; i >= 0; i--) {
         uint32_t quotient = 0;
@@ -276,9 +285,19 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
         }
         x->digit[i] = quotient;
     }
+    return rest != 0;
+}
+
+/* x / divisor, for x > 0 and 0 < divisor < 2^126. */
+BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
+    int bits = 32 * (x->length - 1) + bf_bit_length(x->digit[x->length - 1]);
+    int more = bf_bit_length128(divisor) + 128 - bits; /* for 128 bits of quotient */
+    bf_wide_extend(x, more > 0 ? (more + 31) / 32 : 0);
+    bool rest = divisor >> 64 == 0 ? bf_wide_divide_whole(x, (uint64_t)divisor)
+                                   : bf_wide_divide_bits(x, divisor);
     bf_wide_trim(x);
     bf_leading r = bf_wide_leading(x);
-    r.sticky |= rest > 0;
+    r.sticky |= rest;
     return r;
 }
 
@@ -330,18 +349,6 @@ BF_RULE bf_leading bf_wide_ratio(bf_wide *x, const bf_wide *y, bf_wide *rest) {
     bf_leading r = bf_wide_leading(x);
     r.sticky |= left;
     return r;
-}
-
-/* x / divisor in place, cut off towards zero, but not trimmed. Returns whether anything was cut
- * off. */
-BF_RULE bool bf_wide_divide_whole(bf_wide *x, uint64_t divisor) {
-    uint64_t rest = 0;
-    for (int i = x->length - 1; i >= 0; i--) {
-        bf_u128 part = (bf_u128)rest << 32 | x->digit[i];
-        x->digit[i] = (uint32_t)(part / divisor);
-        rest = (uint64_t)(part % divisor);
-    }
-    return rest != 0;
 }
 
 /* x / 10^scale in place, cut off behind more than 254 bits, so that bf_wide_divide goes on without
