@@ -1,4 +1,5 @@
-/* Scans: the reduction of every prefix of a line of elements.
+/* Scans: the reduction of every prefix of a line of elements. Rolling windows: that of the window
+ * of each element.
  *
  * Each result has the bits that the reduction of its prefix alone has: the exact value, rounded
  * once. It depends on the elements alone: never on threads, chunks or the device.
@@ -56,6 +57,59 @@ BF_API bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *a
  * was. Errors: as bf_scan, and BF_E_OVERFLOW for more than 2^62 elements in all. */
 BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
                                const bf_scan_options *options, const bf_array *values);
+
+/* ---- rolling windows ------------------------------------------------------------------------- */
+
+/* Rolling windows reduce the window of each element of a line.
+ *
+ * Each result has the bits that the reduction of its window alone has: the exact value, rounded
+ * once. Elements that have left a window leave no trace in it, whatever they were, so that nothing
+ * drifts, and a variance is never negative. A result depends on its window alone: never on threads
+ * or on what came before.
+ *
+ *   BF_SUM, BF_MEAN, BF_VAR, BF_STD  BF_F64, or options->out_dtype; of integers too, because NaN
+ *                                    stands for windows with too few elements
+ *   BF_MIN, BF_MAX                   the array's dtype; of integers BF_F64 or options->out_dtype
+ *   counts (bf_rolling_count)        BF_F64
+ *
+ * A NaN does not count as one of a window's elements. A window with fewer than options->min_count
+ * has NaN; so has one with a NaN, unless the policy is BF_NAN_SKIP. */
+typedef struct bf_rolling_options {
+    size_t size;        /* sizeof(bf_rolling_options): see bitfold.h */
+    bf_nan_policy nan;  /* floats only; default: propagate. BF_NAN_ERROR: BF_E_NAN if a window that
+                           has a result has a NaN */
+    bf_dtype out_dtype; /* BF_NONE (default), or the float dtype that exact values are rounded to;
+                           not for the minima and maxima of floats, nor for counts */
+    int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
+    int center;         /* 0 (default): a window ends with its element; else the element is in the
+                           middle, and of an even window the first one behind it */
+    int64_t window;     /* how many elements a window has, > 0: fewer at the ends of a line */
+    int64_t min_count;  /* how many elements that are no NaN a window must have, up to the window;
+                           0 (default): as many as the window; -1: none */
+    int64_t step;       /* results are those of elements 0, step, 2 * step and so on; 0 (default):
+                           of each */
+} bf_rolling_options;
+
+/* BF_ROLLING_OPTIONS(.window = 10). */
+#define BF_ROLLING_OPTIONS(...) BF_OPTIONS_OF(bf_rolling_options, __VA_ARGS__)
+
+/* Returns the dtype of the results. BF_NONE: no window has op, dtype or these options. */
+BF_API bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype,
+                                 const bf_rolling_options *options);
+
+/* Reduces the window of each element of the lines along axis (-ndim to ndim - 1) of an array of any
+ * strides. `values`, of bf_rolling_dtype, has its shape, but along axis the number of elements
+ * divided by the step, rounded up; it shares no memory with the array. O(n), whatever the window.
+ * The CPU does it, and refuses memory of a GPU. On failure nothing is written. Errors:
+ * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_MEMORY, BF_E_CANCELLED. */
+BF_API bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                            const bf_rolling_options *options, const bf_array *values);
+
+/* Counts the elements of each window that are no NaN, whatever the policy for NaNs, as bf_rolling
+ * reduces them. Here min_count asks for elements of any kind, so that only windows at the ends of a
+ * line have too few. Errors: as bf_rolling. */
+BF_API bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
+                                  const bf_rolling_options *options, const bf_array *values);
 
 #ifdef __cplusplus
 }

@@ -536,6 +536,39 @@ def cumulative_max(
     dtype: _Dtype | None = None,
     context: Context | None = None,
 ) -> _Array: ...
+class Rolling:
+    def __init__(
+        self,
+        x: _ArrayLike,
+        window: int,
+        min_count: int | None,
+        center: bool,
+        step: int,
+        axis: int,
+        nan: _Nan,
+        dtype: _Dtype | None,
+        context: Context | None,
+    ) -> None: ...
+    def sum(self, *, out_dtype: _Dtype | None = None) -> _Array: ...
+    def mean(self, *, out_dtype: _Dtype | None = None) -> _Array: ...
+    def var(self, *, ddof: Literal[0, 1] = 0, out_dtype: _Dtype | None = None) -> _Array: ...
+    def std(self, *, ddof: Literal[0, 1] = 0, out_dtype: _Dtype | None = None) -> _Array: ...
+    def min(self) -> _Array: ...
+    def max(self) -> _Array: ...
+    def count(self) -> _Array: ...
+
+def rolling(
+    x: _ArrayLike,
+    window: int,
+    *,
+    min_count: int | None = None,
+    center: bool = False,
+    step: int = 1,
+    axis: int = 0,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> Rolling: ...
 def sort_rows(
     keys: _ArrayLike,
     *payloads: _ArrayLike,

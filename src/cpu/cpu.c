@@ -71,7 +71,7 @@ static const bf_reduce_backend reduce_backend = {.absorb = bf_cpu_reduce};
 static const bf_map_backend map_backend = {.run = bf_cpu_map};
 static const bf_histogram_backend histogram_backend = {.count = bf_cpu_histogram};
 static const bf_julia_backend julia_backend = {.count = bf_cpu_julia};
-static const bf_scan_backend scan_backend = {.run = bf_cpu_scan};
+static const bf_scan_backend scan_backend = {.run = bf_cpu_scan, .roll = bf_cpu_roll};
 static const bf_comm_backend comm_backend = {.add = bf_cpu_comm_add};
 
 const bf_backend bf_backend_cpu = {

@@ -20,12 +20,32 @@ typedef struct bf_scan_job {
     int64_t *words;
 } bf_scan_job;
 
+/* Windows of such lines: result number k of a line is that of the window of its element k * step.
+ */
+typedef struct bf_rolling_job {
+    bf_reduction op; /* BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN or BF_MAX */
+    bf_kind kind;    /* the kind of op */
+    bool counts;     /* op says nothing: elements that are no NaN are counted */
+    bf_dtype dtype, to;
+    bf_reduce_options options; /* nan and ddof; others are the defaults */
+    int64_t window, after;     /* elements of a window, and how many of them follow its own: fewer
+                                  at the ends of a line */
+    int64_t least;             /* the fewest that a result is made of, >= 0; else it is NaN */
+    int64_t step;
+    int64_t outer, length, inner, results; /* > 0 */
+    const void *elements;
+    void *values;
+} bf_rolling_job;
+
 /* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
  * options refuse have been looked for. Memory has any alignment. */
 typedef struct bf_scan_backend {
     /* dtype BF_I128, and jobs with words, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
+    /* Windows, which are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_CANCELLED; then
+     * values hold anything. */
+    bf_status (*roll)(bf_context *context, const bf_rolling_job *job);
 } bf_scan_backend;
 
 /* Tells that the result of some prefix is none, or does not fit. */

@@ -263,6 +263,7 @@ static void quantiles(void **unused) {
 static void order(void **unused) {
     (void)unused;
     const bf_array *x = &w->f64, *i = &w->zeros, *y = &w->out_f64;
+    const bf_rolling_options rolling = {.size = sizeof rolling, .window = 2};
     const double half = 0.5;
     int axis = 0;
     int64_t first = 0, n;
@@ -280,6 +281,13 @@ static void order(void **unused) {
     REFUSED(bf_scan(NULL, BF_SUM, x, 0, NULL, y));
     REFUSED(bf_scan(c, BF_SUM, NULL, 0, NULL, y));
     REFUSED(bf_scan(c, BF_SUM, x, 0, NULL, NULL));
+    REFUSED(bf_rolling(NULL, BF_SUM, x, 0, &rolling, y));
+    REFUSED(bf_rolling(c, BF_SUM, NULL, 0, &rolling, y));
+    REFUSED(bf_rolling(c, BF_SUM, x, 0, NULL, y));
+    REFUSED(bf_rolling(c, BF_SUM, x, 0, &rolling, NULL));
+    REFUSED(bf_rolling_count(NULL, x, 0, &rolling, y));
+    REFUSED(bf_rolling_count(c, NULL, 0, &rolling, y));
+    REFUSED(bf_rolling_count(c, x, 0, &rolling, NULL));
     REFUSED(bf_state_scan(NULL, x, NULL, y));
     REFUSED(bf_state_scan(w->state, NULL, NULL, y));
     REFUSED(bf_state_scan(w->state, x, NULL, NULL));
@@ -352,6 +360,7 @@ static void many_results(void **unused) {
     memset(w->out_integers, 0, sizeof w->out_integers);
     assert_int_equal(bf_reduce_dtype(BF_SUM, BF_F64, NULL), BF_F64);
     assert_int_equal(bf_scan_dtype(BF_SUM, BF_F64, NULL), BF_F64);
+    assert_int_equal(bf_rolling_dtype(BF_SUM, BF_F64, NULL), BF_NONE);
     REFUSED(bf_reduce_axes(NULL, BF_SUM, x, &axis, 1, NULL, y, NULL));
     REFUSED(bf_reduce_axes(c, BF_SUM, NULL, &axis, 1, NULL, y, NULL));
     REFUSED(bf_reduce_axes(c, BF_SUM, x, NULL, 1, NULL, y, NULL));

@@ -404,6 +404,10 @@ CALL_ORDER(bf_sort_segments, &w->f64, &r.places, NULL, &w->out_f64, NULL)
 CALL_ORDER(bf_sort_rows, &w->out_f64, &w->out_i64, 1, NULL)
 CALL_ORDER(bf_rank, &w->f64, 0, BF_RANK_DENSE, NULL, &w->out_i64)
 CALL_ORDER(bf_scan, BF_SUM, &w->f64, 0, NULL, &w->out_f64)
+CALL_ORDER(bf_rolling, BF_SUM, &w->f64, 0,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
+CALL_ORDER(bf_rolling_count, &w->f64, 0,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_top, &w->f64, 0, 1, NULL, &one, NULL)
 CALL_ORDER(bf_quantile_axes, &w->f64, &r.axis, 1, &half, 1, NULL, &one)
 CALL_ORDER(bf_quantile_segments, &w->f64, &r.places, &half, 1, NULL,
@@ -608,6 +612,8 @@ static const context_call context_calls[] = {
     ENTRY(bf_sort_rows),
     ENTRY(bf_rank),
     ENTRY(bf_scan),
+    ENTRY(bf_rolling),
+    ENTRY(bf_rolling_count),
     ENTRY(bf_top),
     ENTRY(bf_quantile_axes),
     ENTRY(bf_quantile_segments),

@@ -1,4 +1,4 @@
-"""Scans (scan.h): the reduction of every prefix."""
+"""Scans (scan.h): the reduction of every prefix; and rolling windows."""
 
 import ctypes
 from ctypes import POINTER, byref, c_int, c_size_t, c_void_p
@@ -8,8 +8,9 @@ from .._library import DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, Argu
 from .._map import _default_context, copy_array
 from .._order import _lines
 from .._times import elements, takes_times
+from ._rolling import Rolling, rolling
 
-__all__ = ["cumulative_sum", "cumulative_prod", "cumulative_min", "cumulative_max"]
+__all__ = ["cumulative_sum", "cumulative_prod", "cumulative_min", "cumulative_max", "rolling", "Rolling"]
 
 
 class _Options(ctypes.Structure):

@@ -6,6 +6,7 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
+#include "api/scan/lines.h"
 #include "rules/key/rank.h"
 #include "seam/memory.h"
 #include <bitfold/axis.h>
@@ -65,17 +66,6 @@ bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_options *o
     return read_options(&s, op, dtype, options) == BF_OK ? s.job.prefix.to : BF_NONE;
 }
 
-static bf_status check_input(scanning *s) {
-    const bf_array *a = s->array;
-    const int64_t count = bf_array_elements(a, bf_number_bytes(a->dtype));
-    if (count < 0) return bf_fail(s->context, BF_E_ARGUMENT, "an array is not well formed");
-    for (int d = 0; d < a->ndim; d++)
-        if (a->shape[d] > 1 && a->strides[d] == 0 && count > BF_REPEATS_MAX)
-            return bf_fail(s->context, BF_E_ARGUMENT,
-                           "an array that repeats memory has 2^40 elements");
-    return BF_OK;
-}
-
 static bf_status check_output(const scanning *s) {
     bf_context *context = s->context;
     if (s->values == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
@@ -90,25 +80,17 @@ static bf_status check_output(const scanning *s) {
 
 /* Sets the lines of the job, whose elements lie in C order. */
 static bf_status set_lines(scanning *s, int axis) {
-    bool named[BF_MAX_DIMS];
-    bf_scan_job *job = &s->job;
-    int at = 0;
-    bf_status status = bf_array_read_axes(s->context, s->array, &axis, 1, named);
+    bf_lines lines;
+    bf_status status = bf_lines_find(s->context, s->array, axis, &lines);
     if (status != BF_OK) return status;
-    while (!named[at]) at++;
-    job->outer = job->inner = 1;
-    job->length = s->array->shape[at];
-    for (int d = 0; d < at; d++) job->outer *= s->array->shape[d];
-    for (int d = at + 1; d < s->array->ndim; d++) job->inner *= s->array->shape[d];
+    s->job.outer = lines.outer;
+    s->job.length = lines.length;
+    s->job.inner = lines.inner;
     return BF_OK;
 }
 
 static bf_status open_scan(scanning *s, bf_reduction op, const bf_scan_options *options) {
-    if (s->array == NULL) return bf_fail(s->context, BF_E_ARGUMENT, "no array");
-    if (bf_number_bytes(s->array->dtype) == 0)
-        return bf_fail(s->context, BF_E_DTYPE, "no array has dtype number %d",
-                       (int)s->array->dtype);
-    bf_status status = check_input(s);
+    bf_status status = bf_lines_check(s->context, s->array);
     if (status == BF_OK) status = read_options(s, op, s->array->dtype, options);
     if (status == BF_OK) status = check_output(s);
     return status;

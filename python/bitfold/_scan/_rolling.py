@@ -1,0 +1,126 @@
+"""Rolling windows (scan.h): the reduction of the window of each element."""
+
+import ctypes
+from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_void_p
+
+from .._arrays import NAMES, Target, View, dtype_name
+from .._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, lib, whole
+from .._map import _default_context
+
+
+class _Options(ctypes.Structure):
+    """bf_rolling_options"""
+
+    _fields_ = [
+        ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int), ("center", c_int),
+        ("window", c_int64), ("min_count", c_int64), ("step", c_int64),
+    ]  # fmt: skip
+
+
+_windows = [POINTER(Array), c_int, POINTER(_Options), POINTER(Array)]
+lib.declare(
+    {
+        "bf_rolling_dtype": (c_int, c_int, c_int, POINTER(_Options)),
+        "bf_rolling": (c_int, c_void_p, c_int, *_windows),
+        "bf_rolling_count": (c_int, c_void_p, *_windows),
+    }
+)
+
+
+class Rolling:
+    """The windows of an array's elements (bitfold.rolling): each method returns an array of one result for each.
+
+    >>> windows = bitfold.rolling(numpy.array([1.0, 3, 2, 2]), 2)
+    >>> windows.sum(), windows.var()
+    (array([nan,  4.,  5.,  4.]), array([ nan, 1.  , 0.25, 0.  ]))
+    """
+
+    def __init__(self, x, window, min_count, center, step, axis, nan, dtype, context):
+        from .. import _number
+
+        self._x, self._view = x, View(x, dtype)
+        self._context = context or _default_context()
+        self._shape = list(self._view.array.shape[: self._view.array.ndim])
+        self._axis, ndim = whole(axis, c_int), len(self._shape)
+        if not -ndim <= self._axis < ndim:
+            raise ArgumentError(f"axis {axis} of an array of {ndim} dimensions")
+        window, step = whole(window), whole(step)
+        least = window if min_count is None else whole(min_count)
+        if window < 1 or step < 1:
+            raise ArgumentError(f"a window and a step are at least 1, not {window} and {step}")
+        if not 0 <= least <= window:
+            raise ArgumentError(f"min_count is 0 to {window}, the window, not {least}")
+        self._options = _Options(
+            ctypes.sizeof(_Options), _number(NAN_POLICIES, "nan policy", nan), center=bool(center), window=window,
+            min_count=least or -1, step=step,
+        )  # fmt: skip
+        self._shape[self._axis] = -(-self._shape[self._axis] // step)
+
+    def _reduce(self, op, out_dtype=None, ddof=0):
+        options = _Options.from_buffer_copy(self._options)
+        options.out_dtype = 0 if out_dtype is None else DTYPES[dtype_name(out_dtype)]
+        options.ddof = whole(ddof, c_int)
+        number = lib.bf_rolling_dtype(OPS[op], self._view.array.dtype, byref(options))
+        target = Target(self._x, NAMES[number or DTYPES["f64"]], self._shape)  # without a number the call says why
+        self._context._call(
+            lib.bf_rolling, self._context._handle, OPS[op], byref(self._view.array), self._axis, byref(options),
+            byref(target.array),
+        )  # fmt: skip
+        return target.made
+
+    def sum(self, *, out_dtype=None):
+        """Returns the sum of each window, rounded once to float64 or out_dtype."""
+        return self._reduce("sum", out_dtype)
+
+    def mean(self, *, out_dtype=None):
+        """Returns the mean of each window, rounded once to float64 or out_dtype."""
+        return self._reduce("mean", out_dtype)
+
+    def var(self, *, ddof=0, out_dtype=None):
+        """Returns the variance of each window, divided by n - ddof as bitfold.var does (pandas has ddof=1)."""
+        return self._reduce("var", out_dtype, ddof)
+
+    def std(self, *, ddof=0, out_dtype=None):
+        """Returns the square root of the variance of each window."""
+        return self._reduce("std", out_dtype, ddof)
+
+    def min(self):
+        """Returns the least element of each window, in x's dtype; of integers float64."""
+        return self._reduce("min")
+
+    def max(self):
+        """Returns the greatest element of each window, in x's dtype; of integers float64."""
+        return self._reduce("max")
+
+    def count(self):
+        """Returns how many elements of each window are no NaN, as float64. min_count asks for elements of any
+        kind."""
+        target = Target(self._x, "f64", self._shape)
+        self._context._call(
+            lib.bf_rolling_count, self._context._handle, byref(self._view.array), self._axis, byref(self._options),
+            byref(target.array),
+        )  # fmt: skip
+        return target.made
+
+
+def rolling(
+    x, window, *, min_count=None, center=False, step=1, axis=0, nan="propagate", dtype=None, context=None
+):
+    """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), min(), max() and count().
+
+    Each result is that of its window alone: the exact value, rounded once. What has left a window leaves no
+    trace, and a variance is never negative. A window is its element and those before it, `window` of them; with
+    center it has as many behind its element, or one fewer. Only each step-th element has a result.
+
+    NaN stands for windows that have fewer than min_count elements that are no NaN (None: as many as the
+    window); so it does for those with a NaN, unless nan="skip". nan and ddof have the defaults of bitfold's
+    reductions; pandas' are nan="skip" and ddof=1. x is in the host's memory.
+
+    Errors: ArgumentError (window, min_count, step, axis), NanError (a NaN under nan="error").
+
+    >>> bitfold.rolling(numpy.array([1e20, 1, 2, 3]), 2).mean()
+    array([    nan, 5.0e+19, 1.5e+00, 2.5e+00])
+    >>> bitfold.rolling(numpy.array([3, 1, 2]), 3, min_count=1, center=True).max()
+    array([3., 3., 2.])
+    """
+    return Rolling(x, window, min_count, center, step, axis, nan, dtype, context)

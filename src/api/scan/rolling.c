@@ -1,0 +1,168 @@
+/* Rolling windows along an axis: arguments and arrays. */
+#include "api/reduce/reduce.h"
+#include "api/runtime/array.h"
+#include "api/runtime/enter.h"
+#include "api/runtime/flat.h"
+#include "api/runtime/sized.h"
+#include "api/scan/lines.h"
+#include "seam/scan.h"
+
+typedef struct rolling {
+    bf_context *context;
+    const bf_array *array, *values;
+    int axis;
+    bf_flat input, output;
+    bf_rolling_job job;
+} rolling;
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bool is_op(bf_reduction op) {
+    return op == BF_SUM || op == BF_MEAN || op == BF_VAR || op == BF_STD || op == BF_MIN ||
+           op == BF_MAX;
+}
+
+/* The dtype of results. BF_NONE: there are none of this out_dtype (BF_NONE: not asked for). */
+static bf_dtype result_dtype(const bf_rolling_job *job, bf_dtype out_dtype) {
+    const bool keeps = job->kind == BF_KIND_EXTREME && bf_dtype_is_float(job->dtype);
+    if (bf_number_bytes(job->dtype) == 0) return BF_NONE;
+    if (out_dtype == BF_NONE) return keeps && !job->counts ? job->dtype : BF_F64;
+    return keeps || job->counts || !bf_dtype_is_float(out_dtype) ? BF_NONE : out_dtype;
+}
+
+static bf_status check_options(bf_context *context, const bf_rolling_options *o) {
+    if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
+    if (o->ddof != 0 && o->ddof != 1)
+        return bf_fail(context, BF_E_ARGUMENT, "ddof is 0 or 1, not %d", o->ddof);
+    if (o->window < 1)
+        return bf_fail(context, BF_E_ARGUMENT, "a window has at least 1 element, not %lld",
+                       (long long)o->window);
+    if (o->min_count < -1 || o->min_count > o->window)
+        return bf_fail(context, BF_E_ARGUMENT, "min_count is -1 to the window, %lld, not %lld",
+                       (long long)o->window, (long long)o->min_count);
+    if (o->step < 0)
+        return bf_fail(context, BF_E_ARGUMENT, "a step is at least 1, not %lld",
+                       (long long)o->step);
+    return BF_OK;
+}
+
+static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
+                              const bf_rolling_options *given) {
+    bf_context *context = r->context;
+    bf_rolling_options o = {.size = sizeof o};
+    bf_rolling_job *job = &r->job;
+    if (!is_op(op))
+        return bf_fail(context, BF_E_ARGUMENT, "no window is reduced by reduction number %d",
+                       (int)op);
+    if (given != NULL && !BF_READ(&o, given, step))
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "bf_rolling_options: size is not set, or from a newer version");
+    bf_status status = check_options(context, &o);
+    if (status != BF_OK) return status;
+    job->op = op;
+    job->kind = bf_kind_of(op, dtype);
+    job->dtype = dtype;
+    job->options = (bf_reduce_options){.size = sizeof job->options, .nan = o.nan, .ddof = o.ddof};
+    job->window = o.window;
+    job->after = o.center ? (o.window - 1) / 2 : 0;
+    job->least = o.min_count == 0 ? o.window : o.min_count < 0 ? 0 : o.min_count;
+    job->step = o.step == 0 ? 1 : o.step;
+    job->to = result_dtype(job, o.out_dtype);
+    if (job->to == BF_NONE)
+        return bf_fail(context, BF_E_DTYPE, "no window of %s by %s has results of %s",
+                       bf_dtype_name(dtype), job->counts ? "count" : bf_reduction_name(op),
+                       o.out_dtype == BF_NONE ? "that" : bf_dtype_name(o.out_dtype));
+    return BF_OK;
+}
+
+bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype, const bf_rolling_options *options) {
+    bf_context messages = {.fixed = NULL}; /* nobody reads them */
+    rolling r = {.context = &messages};
+    return read_options(&r, op, dtype, options) == BF_OK ? r.job.to : BF_NONE;
+}
+
+static bf_status set_lines(rolling *r, int axis) {
+    bf_rolling_job *job = &r->job;
+    bf_lines lines;
+    bf_status status = bf_lines_find(r->context, r->array, axis, &lines);
+    if (status != BF_OK) return status;
+    r->axis = lines.axis;
+    job->outer = lines.outer;
+    job->length = lines.length;
+    job->inner = lines.inner;
+    job->results = lines.length / job->step + (lines.length % job->step != 0);
+    return BF_OK;
+}
+
+static bf_status check_output(const rolling *r) {
+    bf_context *context = r->context;
+    if (r->values == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
+    bf_status status = bf_flat_check(context, r->values, r->job.to, "values");
+    if (status != BF_OK) return status;
+    bf_array shaped = *r->array;
+    shaped.shape[r->axis] = r->job.results;
+    if (!bf_same_shape(&shaped, r->values))
+        return bf_fail(context, BF_E_SHAPE,
+                       "the values have not the shape of the array, with a result for each step");
+    if (bf_arrays_overlap(r->values, r->array))
+        return bf_fail(context, BF_E_ARGUMENT, "the values lie in the array's memory");
+    return BF_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bf_status choose_place(const rolling *r) {
+    const bf_memory memory[2] = {bf_flat_memory(r->array), bf_flat_memory(r->values)};
+    const bf_demand demand = {
+        .share = 5, .n = 2, .memory = memory, .cpu = true, .on_host = "the CPU has windows"};
+    return bf_place(r->context, &demand);
+}
+
+static bf_status run_backend(rolling *r) {
+    bf_context *context = r->context;
+    const int64_t bytes = bf_bytes_of(r->input.count, bf_number_bytes(r->array->dtype));
+    bf_status status = bf_watch_begin(context, bytes);
+    r->job.elements = r->input.data;
+    r->job.values = r->output.data;
+    if (status == BF_OK) status = context->used->scan->roll(context, &r->job);
+    return bf_watch_end(context, status);
+}
+
+static bf_status run_rolling(rolling *r) {
+    bf_context *context = r->context;
+    const bf_backend *on = context->used;
+    const bool apart = bf_is_watched(context) || r->job.options.nan == BF_NAN_ERROR;
+    bf_status status = bf_flat_take(context, on, r->array->dtype, r->array, &r->input);
+    if (status == BF_OK) status = bf_flat_prepare(context, on, r->values, apart, &r->output);
+    if (status == BF_OK) status = run_backend(r);
+    if (status == BF_OK) status = bf_flat_return(context, &r->output);
+    bf_flat_release(&r->input);
+    bf_flat_release(&r->output);
+    return status;
+}
+
+static bf_status roll(rolling *r, bf_reduction op, int axis, const bf_rolling_options *options) {
+    bf_status status = bf_lines_check(r->context, r->array);
+    if (status == BF_OK) status = read_options(r, op, r->array->dtype, options);
+    if (status == BF_OK) status = set_lines(r, axis);
+    if (status == BF_OK) status = check_output(r);
+    if (status != BF_OK || bf_array_elements(r->array, bf_number_bytes(r->array->dtype)) == 0)
+        return status;
+    status = choose_place(r);
+    return status == BF_OK ? run_rolling(r) : status;
+}
+
+bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                     const bf_rolling_options *options, const bf_array *values) {
+    rolling r = {.context = context, .array = array, .values = values};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, roll(&r, op, axis, options));
+}
+
+bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
+                           const bf_rolling_options *options, const bf_array *values) {
+    rolling r = {.context = context, .array = array, .values = values, .job.counts = true};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, roll(&r, BF_SUM, axis, options));
+}

@@ -1,0 +1,314 @@
+/* Rolling windows: each has the bits of the reduction of its elements alone, whatever the
+ * instruction set, the threads, the strides and what has left the window.
+ *
+ * Builds: release, asan, tsan. */
+#include "tests/support/oracle.h"
+#include "tests/support/unit.h"
+
+enum { N = 700 / DATA_SHARE, LONG = 150000 / DATA_SHARE };
+
+/* What a line's windows are. */
+typedef struct line {
+    bf_reduction op;
+    bool counts;
+    bf_dtype dtype, to;
+    const char *data;
+    int64_t n, pitch; /* pitch: elements from one to the next */
+    bf_rolling_options options;
+    int64_t every; /* only each of so many results is compared */
+} line;
+
+static char data[16 * LONG + 16], found[8 * LONG + 16];
+
+/* ---- oracle ---------------------------------------------------------------------------------- */
+
+static bool is_nan_at(const line *l, int64_t i) {
+    const size_t bytes = bf_dtype_size(l->dtype);
+    return is_float(l->dtype) &&
+           isnan(wide_float(l->dtype, load_bits(l->data + (size_t)(i * l->pitch) * bytes, bytes)));
+}
+
+static uint64_t nan_of(bf_dtype dtype) {
+    return infinity_bits(dtype) | 1ull << (fraction_bits(dtype) - 1);
+}
+
+static uint64_t bits_of_f64(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* An integer, or a float as it is, as the bits of a result. */
+static uint64_t bits_of_extreme(const line *l, const bf_value *v) {
+    if (is_float(l->dtype)) return load_bits((const char *)&v->as, bf_dtype_size(l->dtype));
+    if (l->dtype == BF_U64) return bits_of_f64((double)v->as.u64);
+    const int unused = 64 - 8 * (int)bf_dtype_size(l->dtype);
+    const uint64_t x = load_bits((const char *)&v->as, bf_dtype_size(l->dtype)) << unused;
+    return bits_of_f64(is_signed(l->dtype) ? (double)((int64_t)x >> unused)
+                                           : (double)(x >> unused));
+}
+
+/* The result of elements [first, end). */
+static uint64_t expect_window(bf_context *context, const line *l, int64_t first, int64_t end) {
+    const bf_rolling_options *o = &l->options;
+    const int64_t least = o->min_count == 0 ? o->window : o->min_count < 0 ? 0 : o->min_count;
+    const bool extreme = l->op == BF_MIN || l->op == BF_MAX;
+    int64_t nans = 0;
+    for (int64_t i = first; i < end; i++) nans += is_nan_at(l, i);
+    if (end - first - (l->counts ? 0 : nans) < least) return nan_of(l->to);
+    if (l->counts) return bits_of_f64((double)(end - first - nans));
+    if (extreme && (nans == end - first || (nans > 0 && o->nan == BF_NAN_PROPAGATE)))
+        return nan_of(l->to);
+    const char *from = l->data + (size_t)(first * l->pitch) * bf_dtype_size(l->dtype);
+    bf_array window = bf_array_of(l->dtype, from, end - first);
+    window.strides[0] = l->pitch;
+    bf_reduce_options reduce = {.size = sizeof reduce, .nan = o->nan, .ddof = o->ddof};
+    if (!extreme) reduce.out_dtype = l->to;
+    bf_value v;
+    assert_int_equal(bf_reduce(context, l->op, &window, &reduce, &v), BF_OK);
+    if (extreme) return bits_of_extreme(l, &v);
+    return l->to == BF_F32 ? load_bits((const char *)&v.as.f32, 4) : bits_of_f64(v.as.f64);
+}
+
+static void assert_windows(bf_context *context, const line *l, const char *values, int64_t pitch) {
+    const bf_rolling_options *o = &l->options;
+    const size_t bytes = bf_dtype_size(l->to);
+    const int64_t step = o->step > 0 ? o->step : 1, after = o->center ? (o->window - 1) / 2 : 0;
+    for (int64_t k = 0; k * step < l->n; k += l->every) {
+        const int64_t at = k * step, last = after < l->n - 1 - at ? at + after : l->n - 1;
+        const int64_t before = o->window - 1 - after, first = at > before ? at - before : 0;
+        const uint64_t x = load_bits(values + (size_t)(k * pitch) * bytes, bytes);
+        const uint64_t y = expect_window(context, l, first, last + 1);
+        if (x != y)
+            fail_msg("%s of window %lld of %s, of %lld: %llx, not %llx",
+                     l->counts ? "count" : bf_reduction_name(l->op), (long long)k,
+                     bf_dtype_name(l->dtype), (long long)o->window, (unsigned long long)x,
+                     (unsigned long long)y);
+    }
+}
+
+static bf_status roll(bf_context *context, const line *l, const bf_array *x, int axis,
+                      const bf_array *y) {
+    if (l->counts) return bf_rolling_count(context, x, axis, &l->options, y);
+    return bf_rolling(context, l->op, x, axis, &l->options, y);
+}
+
+static void check_line(bf_context *context, void *arg) {
+    const line *l = arg;
+    const int64_t step = l->options.step > 0 ? l->options.step : 1;
+    bf_array x = bf_array_of(l->dtype, l->data, l->n);
+    const bf_array y = bf_array_of(l->to, found + 1, (l->n + step - 1) / step);
+    x.strides[0] = l->pitch;
+    if (roll(context, l, &x, 0, &y) != BF_OK) fail_msg("%s", bf_context_message(context));
+    assert_windows(context, l, found + 1, 1);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN, BF_MAX};
+
+static void put_specials(const line *l, uint64_t seed) {
+    const size_t bytes = bf_dtype_size(l->dtype);
+    const uint64_t infinity = infinity_bits(l->dtype), sign = sign_bit(l->dtype);
+    const uint64_t specials[] = {infinity, infinity | sign, infinity | 5, sign};
+    for (int i = 0; i < 12 && l->n > 0; i++) {
+        const int64_t at = (int64_t)(next_random(&seed) % (uint64_t)l->n);
+        store_bits(data + 1 + (size_t)(at * l->pitch) * bytes, bytes, specials[i % 4]);
+    }
+}
+
+/* A random one; the length and the window are given. */
+static line make_line(int op, bf_dtype dtype, int64_t n, int64_t window, uint64_t seed) {
+    line l = {.op = ops[op % 6], .counts = op == 6, .dtype = dtype, .n = n, .every = 1};
+    l.data = data + 1;
+    l.pitch = 1 + (int64_t)(seed % 3 == 0);
+    l.options = (bf_rolling_options){.size = sizeof l.options,
+                                     .nan = seed % 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE,
+                                     .ddof = (int)(seed / 2 % 2),
+                                     .center = (int)(seed / 4 % 2),
+                                     .window = window,
+                                     .step = (int64_t)(seed / 8 % 5)};
+    if (seed % 3 == 1) l.options.min_count = -1;
+    if (seed % 3 == 2) l.options.min_count = 1 + window / 2;
+    if (op < 4 && seed % 5 == 0) l.options.out_dtype = BF_F32;
+    l.to = l.counts ? BF_F64 : bf_rolling_dtype(l.op, dtype, &l.options);
+    fill(dtype, data + 1, n * l.pitch, (data_kind)(seed % KIND_COUNT), seed);
+    if (is_float(dtype) && seed % 4 != 0) put_specials(&l, seed);
+    return l;
+}
+
+static void every_dtype_and_window(void **unused) {
+    static const int64_t windows[] = {1, 2, 3, 10, 64, N - 1, N, N + 1, INT64_MAX};
+    uint64_t seed = 1;
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int op = 0; op < 7; op++)
+            for (int w = 0; w < 9; w += DATA_SHARE) {
+                line l = make_line(op, all_dtypes[d], w < 4 ? N / (w + 1) : N, windows[w], seed);
+                l.every = 1 + w / 4 * 5;
+                seed += 7;
+                on_every_context(check_line, &l);
+            }
+}
+
+/* Long enough for several tiles. */
+static void long_lines(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_I64, BF_BOOL};
+    (void)unused;
+    for (int d = 0; d < 5; d++)
+        for (int op = 0; op < 7; op++) {
+            line l = make_line(op, dtypes[d], LONG, op % 2 ? 7 : 5000, (uint64_t)(8 * op + 2 + d));
+            l.options.step = d == 2 ? 2 : 1;
+            l.pitch = 1;
+            l.every = 389;
+            on_every_context(check_line, &l);
+        }
+}
+
+/* What has left a window leaves no trace: between outliers its results are those without them. */
+static void check_outliers(bf_context *context, void *arg) {
+    enum { M = 20000, WINDOW = 50 };
+    static double x[M], with[M], without[M];
+    static const double outliers[] = {1e300, -1e300, 5e-324, 0x1p-1000, 1e308, -1e17};
+    const bf_reduction op = *(const bf_reduction *)arg;
+    const bf_rolling_options o = {.size = sizeof o, .window = WINDOW};
+    const bf_array from = bf_array_of(BF_F64, x, M);
+    bf_array to = bf_array_of(BF_F64, without, M);
+    uint64_t seed = 3;
+    for (int i = 0; i < M; i++) x[i] = 1 + (double)(next_random(&seed) % 1000) / 7;
+    assert_int_equal(bf_rolling(context, op, &from, 0, &o, &to), BF_OK);
+    for (int i = 500; i < M; i += 500) x[i] = outliers[i / 500 % 6];
+    x[700] = (double)INFINITY;
+    x[710] = (double)NAN;
+    to.data = with;
+    assert_int_equal(bf_rolling(context, op, &from, 0, &o, &to), BF_OK);
+    for (int i = WINDOW; i < M; i++)
+        if (i % 500 >= WINDOW && (i < 700 || i >= 710 + WINDOW))
+            assert_memory_equal(&with[i], &without[i], 8);
+    for (int i = 710; i < 710 + WINDOW; i++) assert_true(isnan(with[i]));
+}
+
+static void outliers_leave_no_trace(void **unused) {
+    (void)unused;
+    for (int op = 0; op < 6; op++) on_every_context(check_outliers, (void *)(uintptr_t)&ops[op]);
+}
+
+/* Each axis of an array whose strides are not those of its shape. */
+static void check_axes(bf_context *context, void *arg) {
+    enum { A = 3, B = 41, C = 19 };
+    (void)arg;
+    bf_array x = {data + 1, BF_F32, 3, {A, B, C}, {2 * B * C, 2, -2 * B}};
+    fill(BF_F32, data + 1, 2 * A * B * C, KIND_NARROW, 5);
+    x.data = data + 1 + (size_t)(2 * B * (C - 1)) * 4;
+    for (int axis = -3; axis < 3; axis++) {
+        const int d = (axis + 3) % 3, other = d == 0, third = 3 - d - other;
+        line l = {.op = BF_STD, .dtype = BF_F32, .to = BF_F64, .n = x.shape[d], .every = 1};
+        l.options = (bf_rolling_options){.size = sizeof l.options, .window = 4, .min_count = 2};
+        l.pitch = x.strides[d];
+        bf_array y = {found + 1, BF_F64, 3, {A, B, C}, {1, A * C, A}};
+        assert_int_equal(bf_rolling(context, BF_STD, &x, axis, &l.options, &y), BF_OK);
+        for (int64_t i = 0; i < x.shape[other]; i++)
+            for (int64_t j = 0; j < x.shape[third]; j++) {
+                l.data = (char *)x.data + 4 * (i * x.strides[other] + j * x.strides[third]);
+                const int64_t into = i * y.strides[other] + j * y.strides[third];
+                assert_windows(context, &l, found + 1 + 8 * into, y.strides[d]);
+            }
+    }
+}
+
+static void axes(void **unused) {
+    (void)unused;
+    on_every_context(check_axes, NULL);
+}
+
+static void known_results(void **unused) {
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    const float x[5] = {4e-5f, 9e4f, 5e-5f, 5e-5f, 5e-5f};
+    float means[5];
+    double vars[5];
+    const bf_array from = bf_array_of(BF_F32, x, 5);
+    bf_array to = bf_array_of(BF_F32, means, 5);
+    bf_rolling_options o = {.size = sizeof o, .window = 2, .out_dtype = BF_F32};
+    assert_int_equal(bf_rolling(c, BF_MEAN, &from, 0, &o, &to), BF_OK);
+    assert_true(isnan(means[0]));
+    assert_true(means[3] == 5e-5f && means[4] == 5e-5f);
+    o.out_dtype = BF_NONE;
+    to = bf_array_of(BF_F64, vars, 5);
+    assert_int_equal(bf_rolling(c, BF_VAR, &from, 0, &o, &to), BF_OK);
+    assert_true(vars[2] > 0 && vars[3] == 0 && vars[4] == 0);
+
+    const int64_t i128[4] = {-1, INT64_MAX, -1, INT64_MAX}; /* 2^127 - 1, twice */
+    const bf_array wide = bf_array_of(BF_I128, i128, 2);
+    to = bf_array_of(BF_F64, vars, 2);
+    assert_int_equal(bf_rolling(c, BF_SUM, &wide, 0, &o, &to), BF_OK);
+    assert_true(isnan(vars[0]) && vars[1] == 0x1p128);
+    assert_int_equal(bf_rolling(c, BF_VAR, &wide, 0, &o, &to), BF_OK);
+    assert_true(isnan(vars[0]) && vars[1] == 0);
+    assert_int_equal(bf_rolling(c, BF_MAX, &wide, 0, &o, &to), BF_OK);
+    assert_true(isnan(vars[0]) && vars[1] == 0x1p127);
+    bf_context_destroy(c);
+}
+
+static void refuse(bf_context *c, bf_reduction op, const bf_array *x,
+                   const bf_rolling_options *options, bf_status status) {
+    double to[4] = {7, 7, 7, 7};
+    const bf_array y = bf_array_of(BF_F64, to, 4);
+    assert_int_equal(bf_rolling(c, op, x, 0, options, &y), status);
+    for (int i = 0; i < 4; i++) assert_true(to[i] == 7);
+}
+
+static void errors(void **unused) {
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    double x[4] = {1, 2, (double)NAN, 4};
+    const bf_array from = bf_array_of(BF_F64, x, 4), shorter = bf_array_of(BF_F64, x, 3);
+    const bf_rolling_options good = {.size = sizeof good, .window = 2};
+    bf_rolling_options o = good;
+    refuse(c, BF_PROD, &from, &good, BF_E_ARGUMENT);
+    refuse(c, BF_SUM, &from, NULL, BF_E_ARGUMENT); /* no window */
+    refuse(c, BF_SUM, &shorter, &good, BF_E_SHAPE);
+    o.window = -3;
+    refuse(c, BF_SUM, &from, &o, BF_E_ARGUMENT);
+    o = good;
+    o.min_count = 3;
+    refuse(c, BF_SUM, &from, &o, BF_E_ARGUMENT);
+    o.min_count = -2;
+    refuse(c, BF_SUM, &from, &o, BF_E_ARGUMENT);
+    o = good;
+    o.step = -1;
+    refuse(c, BF_SUM, &from, &o, BF_E_ARGUMENT);
+    o.step = 2;
+    refuse(c, BF_SUM, &from, &o, BF_E_SHAPE);
+    o = good;
+    o.ddof = 2;
+    refuse(c, BF_VAR, &from, &o, BF_E_ARGUMENT);
+    o = good;
+    o.nan = BF_NAN_ERROR;
+    refuse(c, BF_SUM, &from, &o, BF_E_NAN);
+    o = good;
+    o.out_dtype = BF_F64;
+    refuse(c, BF_MIN, &from, &o, BF_E_DTYPE);
+    o.out_dtype = BF_I64;
+    refuse(c, BF_SUM, &from, &o, BF_E_DTYPE);
+    o.size = 3;
+    refuse(c, BF_SUM, &from, &o, BF_E_ARGUMENT);
+    assert_int_equal(bf_rolling(c, BF_SUM, &from, 0, &good, &from), BF_E_ARGUMENT);
+    assert_int_equal(bf_rolling(c, BF_SUM, &from, 1, &good, &from), BF_E_ARGUMENT);
+    assert_int_equal(bf_rolling_dtype(BF_SUM, BF_I8, &good), BF_F64);
+    assert_int_equal(bf_rolling_dtype(BF_MIN, BF_F16, &good), BF_F16);
+    assert_int_equal(bf_rolling_dtype(BF_MIN, BF_I128, &good), BF_F64);
+    assert_int_equal(bf_rolling_dtype(BF_ARGMIN, BF_F64, &good), BF_NONE);
+    bf_context_destroy(c);
+}
+
+UNIT_TESTS(rolling) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dtype_and_window),  cmocka_unit_test(long_lines),
+        cmocka_unit_test(outliers_leave_no_trace), cmocka_unit_test(axes),
+        cmocka_unit_test(known_results),           cmocka_unit_test(errors),
+    };
+    return RUN_TESTS(tests, NULL, NULL);
+}
