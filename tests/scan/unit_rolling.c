@@ -165,6 +165,29 @@ static void long_lines(void **unused) {
         }
 }
 
+/* Elements that two doubles hold, and others a few or many binades further apart, of which one lies
+ * far below a sum in the middle of two floats. */
+static void sums_of_every_spread(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32};
+    (void)unused;
+    for (int spread = 0; spread < 130; spread += 3)
+        for (int d = 0; d < 2; d++)
+            for (int op = 0; op < 2; op++) {
+                line l = make_line(op, dtypes[d], N, 1 + spread % 20, 4);
+                uint64_t seed = (uint64_t)spread;
+                l.options.step = 1;
+                l.every = 3;
+                l.pitch = 1;
+                for (int64_t i = 0; i < N; i++) {
+                    const uint64_t r = next_random(&seed);
+                    double x = r % 3 == 0 ? ldexp(1, 53) : r % 3 == 1 ? 1 : ldexp(-1, -spread);
+                    const float narrow = (float)x;
+                    memcpy(data + 1 + i * (d ? 4 : 8), d ? (void *)&narrow : (void *)&x, d ? 4 : 8);
+                }
+                on_every_context(check_line, &l);
+            }
+}
+
 /* What has left a window leaves no trace: between outliers its results are those without them. */
 static void check_outliers(bf_context *context, void *arg) {
     enum { M = 20000, WINDOW = 50 };
@@ -306,9 +329,13 @@ static void errors(void **unused) {
 
 UNIT_TESTS(rolling) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_window),  cmocka_unit_test(long_lines),
-        cmocka_unit_test(outliers_leave_no_trace), cmocka_unit_test(axes),
-        cmocka_unit_test(known_results),           cmocka_unit_test(errors),
+        cmocka_unit_test(every_dtype_and_window),
+        cmocka_unit_test(long_lines),
+        cmocka_unit_test(sums_of_every_spread),
+        cmocka_unit_test(outliers_leave_no_trace),
+        cmocka_unit_test(axes),
+        cmocka_unit_test(known_results),
+        cmocka_unit_test(errors),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

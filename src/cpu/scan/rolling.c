@@ -1,5 +1,6 @@
-/* Windows: elements enter a state, and leave it exactly. Sums are limbs, of which only a band is in
- * use; minima and maxima are the head of a queue of the elements that no later one beats. */
+/* Windows: elements enter a state, and leave it exactly. Sums are two doubles, or limbs, of which
+ * only a band is in use; minima and maxima are the head of a queue of the elements that no later
+ * one beats. */
 #include "cpu/scan/scan.h"
 
 #include "rules/reduce/band.h"
@@ -31,7 +32,9 @@ typedef struct room {
 typedef struct rolling {
     bf_context *context;
     const bf_rolling_job *job;
-    int64_t capacity;
+    int64_t window;      /* the most elements of one */
+    int64_t capacity;    /* positions that a queue has room for */
+    bool paired;         /* sums are tried in two doubles */
     int64_t tile, tiles; /* results of a tile; tiles of a line */
 } rolling;
 
@@ -201,6 +204,17 @@ static inline void move(bf_dtype dtype, const rolling *o, room *r, int64_t first
     }
 }
 
+/* The window of result k is [first_of, end_of). */
+static inline int64_t first_of(const bf_rolling_job *job, int64_t k) {
+    const int64_t at = k * job->step, before = job->window - job->after - 1;
+    return at > before ? at - before : 0;
+}
+
+static inline int64_t end_of(const bf_rolling_job *job, int64_t k) {
+    const int64_t at = k * job->step;
+    return job->after < job->length - at ? at + job->after + 1 : job->length;
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 static uint64_t round_integer(bf_i128 x, bf_format f) {
@@ -243,17 +257,119 @@ static uint64_t result_of(const rolling *o, room *r) {
     return job->kind == BF_KIND_EXTREME ? extreme_of(o, r) : sum_of(o, r);
 }
 
+/* ---- sums of floats in two doubles ----------------------------------------------------------- */
+
+/* An element is a multiple of the high unit and a rest, a multiple of the low one. All sums of
+ * either, of the elements of a window, are doubles, so that elements enter and leave exactly, and
+ * one addition of the two rounds. */
+typedef struct pair {
+    double high_start, low_start; /* 1.5 * 2^52 units */
+    double high, low;
+    int low_exponent, gap; /* the low unit is 2^low_exponent, the high one 2^gap of them */
+    bool left;             /* some rest is no multiple of the low unit */
+} pair;
+
+static inline double load_double(bf_dtype dtype, const char *p) {
+    double x;
+    float narrow;
+    if (dtype == BF_F64) {
+        memcpy(&x, p, sizeof x);
+        return x;
+    }
+    memcpy(&narrow, p, sizeof narrow);
+    return (double)narrow;
+}
+
+static double power_of_two(int exponent) {
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Finds units for windows of the elements [first, end) of the line, each below 2^top: windows of
+ * fewer than 2^bits of them stay below 2^52 high units, and their rests below 2^52 low ones. False:
+ * there are none, or an element is NaN, infinite or -0. */
+static inline bool find_units(bf_dtype dtype, const rolling *o, const room *r, int64_t first,
+                              int64_t end, pair *sums) {
+    const int bits = bf_bit_length((uint64_t)o->window);
+    uint64_t largest = 0;
+    bool negative_zero = false;
+    for (int64_t i = first; i < end; i++) {
+        const double x = load_double(dtype, r->line + i * r->stride);
+        uint64_t held;
+        memcpy(&held, &x, sizeof held);
+        const uint64_t magnitude = held & INT64_MAX;
+        negative_zero |= held != magnitude && magnitude == 0;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    const int top = (int)(largest >> 52) - 1022, high = top + bits - 51;
+    if (negative_zero || top < -700 || top + bits > 1000 || bits > 40) return false;
+    sums->gap = 53 - bits;
+    sums->low_exponent = high - sums->gap;
+    sums->high_start = 1.5 * power_of_two(high + 52);
+    sums->low_start = 1.5 * power_of_two(sums->low_exponent + 52);
+    sums->high = sums->low = 0;
+    sums->left = false;
+    return true;
+}
+
+static inline void add_to_pair(pair *sums, double x, double sign) {
+    const double high = (x + sums->high_start) - sums->high_start, low = x - high;
+    sums->left |= (low + sums->low_start) - sums->low_start != low;
+    sums->high += sign * high;
+    sums->low += sign * low;
+}
+
+/* The result of n > 0 elements. */
+static uint64_t pair_result(const bf_rolling_job *job, const pair *sums, int64_t n) {
+    bool negative;
+    if (job->op == BF_SUM && job->to == BF_F64) {
+        const double sum = sums->high + sums->low;
+        uint64_t bits;
+        memcpy(&bits, &sum, sizeof bits);
+        return bits;
+    }
+    const double high = sums->high * power_of_two(-sums->low_exponent - sums->gap);
+    const double low = sums->low * power_of_two(-sums->low_exponent);
+    const bf_i128 sum = (bf_i128)(int64_t)high * ((bf_i128)1 << sums->gap) + (int64_t)low;
+    bf_leading x = bf_leading_of_i128(sum, sums->low_exponent, &negative);
+    if (sum == 0) return 0;
+    if (job->op == BF_MEAN) x = bf_leading_divide(x, (uint64_t)n);
+    return bf_leading_round(bf_format_of(job->to), negative, x);
+}
+
+/* Results [from, to) of the line, where two doubles have them; false: they do not. */
+static inline bool roll_pairs(bf_dtype dtype, const rolling *o, room *r, char *values, int64_t from,
+                              int64_t to) {
+    const bf_rolling_job *job = o->job;
+    const int bytes = bf_dtype_bytes(job->to);
+    pair sums;
+    int64_t first = first_of(job, from), end = first;
+    if (!o->paired || !find_units(dtype, o, r, first, end_of(job, to - 1), &sums)) return false;
+    for (int64_t k = from; k < to; k++) {
+        for (; first < first_of(job, k); first++)
+            add_to_pair(&sums, load_double(dtype, r->line + first * r->stride), -1);
+        for (; end < end_of(job, k); end++)
+            add_to_pair(&sums, load_double(dtype, r->line + end * r->stride), 1);
+        const bool enough = end - first >= job->least;
+        bf_store_bits(values + k * job->inner * bytes, bytes,
+                      enough ? pair_result(job, &sums, end - first)
+                             : bf_format_nan(bf_format_of(job->to)));
+    }
+    return !sums.left;
+}
+
 /* Results [from, to) of the line. */
 static inline __attribute__((always_inline)) bf_status
 roll_tile(bf_dtype dtype, const rolling *o, room *r, char *values, int64_t from, int64_t to) {
     const bf_rolling_job *job = o->job;
     const int bytes = bf_dtype_bytes(job->to);
+    if ((dtype == BF_F64 || dtype == BF_F32) && roll_pairs(dtype, o, r, values, from, to))
+        return BF_OK;
     for (int64_t k = from; k < to; k++) {
-        const int64_t at = k * job->step, before = job->window - job->after - 1;
-        const int64_t first = at > before ? at - before : 0;
-        const int64_t end = job->after < job->length - at ? at + job->after + 1 : job->length;
-        if (k == from) clear(o, r, first);
-        move(dtype, o, r, first, end);
+        if (k == from) clear(o, r, first_of(job, k));
+        move(dtype, o, r, first_of(job, k), end_of(job, k));
         if (job->options.nan == BF_NAN_ERROR && r->counts[BF_SUM_NAN] > 0) return BF_E_NAN;
         bf_store_bits(values + k * job->inner * bytes, bytes, result_of(o, r));
     }
@@ -293,9 +409,9 @@ enum { TILE = 1 << 15 };
 
 /* A tile begins with the elements of a window, which the one before has read, too: so it has
  * several times as many. */
-static void cut(rolling *o, int64_t window) {
+static void cut(rolling *o) {
     const bf_rolling_job *job = o->job;
-    const int64_t tile = TILE + 8 * (window / job->step);
+    const int64_t tile = TILE + 8 * (o->window / job->step);
     o->tile = tile < job->results ? tile : job->results;
     o->tiles = (job->results + o->tile - 1) / o->tile;
 }
@@ -303,18 +419,21 @@ static void cut(rolling *o, int64_t window) {
 enum { LEAST = 1 << 16 /* bytes that are worth a thread */ };
 
 bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job) {
-    const int64_t window = job->window < job->length ? job->window : job->length;
     rolling o = {.context = context, .job = job};
+    o.window = job->window < job->length ? job->window : job->length;
+    o.paired = job->kind == BF_KIND_SUM && !job->counts && job->step == 1;
     const int64_t lines = job->outer * job->inner;
     const int64_t bytes = lines * job->length * bf_number_bytes(job->dtype);
     int workers = bf_workers(context, bytes, LEAST);
-    if (job->kind == BF_KIND_EXTREME) o.capacity = window;
+    if (job->kind == BF_KIND_EXTREME) o.capacity = o.window;
     const size_t size = sizeof(room) + (size_t)o.capacity * sizeof(int64_t);
-    cut(&o, window);
+    cut(&o);
     workers = bf_workers_within(workers, size);
     if (!bf_rooms_open(context, workers, size)) return BF_E_MEMORY;
     const int64_t units = lines * o.tiles, piece = 1 + units / (16 * workers);
+    bf_environment environment = bf_environment_enter();
     bf_status status = bf_parallel_watched(context, workers, units, piece, bytes, roll_some, &o);
+    bf_environment_leave(environment);
     if (status == BF_E_NAN) return bf_fail(context, status, "NaN in the values");
     return status;
 }
