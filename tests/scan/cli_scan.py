@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from command import BITFOLD, SHORT, CommandTest, run
-from oracle import round_to
+from rounding import round_to
 
 
 class Scan(CommandTest):

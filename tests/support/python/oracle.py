@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 import bitfold
+from rounding import FORMATS, round_to
 
 INTS = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -24,31 +25,6 @@ HELD = {
 }  # fmt: skip
 OPS = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max", "argmin", "argmax", "dot")
 FEW = 30  # elements, which Python adds faster than NumPy does
-FORMATS = {  # precision, least exponent, overflow
-    "f64": (53, -1074, 1024), "f32": (24, -149, 128), "f16": (11, -24, 16), "bf16": (8, -133, 128),
-}  # fmt: skip
-
-
-def round_to(q, form="f64"):
-    """A Fraction to the nearest number of a format, ties to even, as a float."""
-    precision, least, overflow = FORMATS[form]
-    if q == 0:
-        return 0.0
-    p, d = abs(q.numerator), q.denominator
-    shift = max(p.bit_length() - d.bit_length() - precision, least)
-    while True:
-        scaled = (p << max(-shift, 0)), (d << max(shift, 0))
-        mantissa, rest = divmod(*scaled)
-        if mantissa >> precision == 0:
-            break
-        shift += 1
-    half = 2 * rest - scaled[1]
-    mantissa += half > 0 or (half == 0 and mantissa & 1)
-    if mantissa.bit_length() + shift > overflow:
-        result = math.inf
-    else:
-        result = math.ldexp(mantissa, shift)
-    return -result if q < 0 else result
 
 
 def root_to(q, form="f64"):
