@@ -283,6 +283,29 @@ static void keys_of_nan_are_not_valid(void **unused) {
     assert_false(bf_order_valid(BF_BOOL, 2));
 }
 
+/* Deviations of n integers of this sum and sum of squares, worked out with whole numbers, where the
+ * quotient's first 66 bits do not suffice. */
+static void deviations_of_many_integers_are_rounded_once(void **unused) {
+    (void)unused;
+    static const struct {
+        uint64_t n, sum, squares;
+        double deviation;
+    } cases[] = {
+        {2146792828, 406275785105, 84861521958269, 0x1.e796801f913e0p+5},
+        {2146909334, 1532186231244, 1134596021206683, 0x1.14c9d10d1ebdcp+7},
+        {2147004375, 1409637407343, 1074181671082208, 0x1.072521ae4579ap+8},
+    };
+    for (int i = 0; i < 3; i++) {
+        const bf_u128 n = cases[i].n, sum = cases[i].sum;
+        const bf_u128 x = n * cases[i].squares - sum * sum;
+        const int shift = 128 - bf_bit_length128(x);
+        const bf_leading all = {x << shift, -shift, false};
+        const bf_leading root = bf_leading_root(bf_leading_divide_long(all, (uint64_t)(n * n)));
+        const uint64_t bits = bf_leading_round(bf_format_f64(), false, root);
+        assert_memory_equal(&bits, &cases[i].deviation, sizeof bits);
+    }
+}
+
 static void check_root(bf_u128 x) {
     bf_u128 root = bf_root128(x);
     assert_true(root * root <= x);
@@ -327,6 +350,7 @@ UNIT_TESTS(rules) {
         cmocka_unit_test(keys_of_nan_are_not_valid),
         cmocka_unit_test(window_levels_meet),
         cmocka_unit_test(roots_are_whole_parts),
+        cmocka_unit_test(deviations_of_many_integers_are_rounded_once),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

@@ -389,6 +389,17 @@ BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     return r;
 }
 
+/* x / divisor, with 128 bits left, as a root needs them: the whole part of the root of these is
+ * that of the quotient's. A sticky x leaves the last of them in doubt. */
+BF_RULE bf_leading bf_leading_divide_long(bf_leading x, uint64_t divisor) {
+    bf_leading r = bf_leading_divide(x, divisor);
+    const int shift = x.exponent - r.exponent;
+    const bf_u128 rest = (x.bits % divisor) << shift;
+    r.bits |= rest / divisor;
+    r.sticky = x.sticky || rest % divisor != 0;
+    return r;
+}
+
 /* floor(sqrt(x)), for x of at least 2^126. A double guesses it to 2^-52, Newton's step to a unit or
  * two, and the remainder, exact, says how many. */
 BF_RULE uint64_t bf_root128(bf_u128 x) {

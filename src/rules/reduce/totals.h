@@ -201,8 +201,9 @@ BF_RULE uint64_t bf_totals_spread(const bf_totals *sum, const bf_totals *squares
     bf_leading q;
     if (!bf_totals_small_spread(sum, squares, n, &q)) q = bf_totals_large_spread(sum, squares, n);
     if (q.bits == 0) return 0;
-    q = bf_leading_divide(q, (uint64_t)n * (uint64_t)(n - ddof));
-    return bf_leading_round(f, false, root ? bf_leading_root(q) : q);
+    const uint64_t divisor = (uint64_t)n * (uint64_t)(n - ddof);
+    if (!root) return bf_leading_round(f, false, bf_leading_divide(q, divisor));
+    return bf_leading_round(f, false, bf_leading_root(bf_leading_divide_long(q, divisor)));
 }
 
 #endif
