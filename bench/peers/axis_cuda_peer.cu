@@ -1,6 +1,7 @@
 // Reductions along axes and of segments, beside cub::DeviceSegmentedReduce where that has a form of
 // the work; prints tables. Arguments: axes, inner, segments, hard, cells (none: all). "cells"
 // prints JSON lines: each operation on each dtype and shape, beside a flat sum of the same bytes.
+#include "timed.cuh"
 #include <bitfold.h>
 
 #include <cub/device/device_segmented_reduce.cuh>
@@ -30,13 +31,6 @@ void require(bool good, const char *what) {
     std::exit(1);
 }
 
-__device__ uint64_t mix(uint64_t x) {
-    x = (x + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 // Normal numbers; or (kind 1) any bits of finite floats; or (2) normal numbers times 2^-20 ...
 // 2^20.
 template <typename T> __global__ void fill(T *to, int64_t n, int kind) {
@@ -57,30 +51,6 @@ __global__ void fill_bytes(uint64_t *to, int64_t n) {
         to[i] = mix((uint64_t)i);
 }
 
-template <typename Body> double microseconds(Body body) {
-    std::vector<float> times;
-    cudaEvent_t begin, end;
-    cudaEventCreate(&begin);
-    cudaEventCreate(&end);
-    body();
-    body();
-    cudaStreamSynchronize(stream);
-    for (int i = 0; i < 9; i++) {
-        float ms;
-        cudaEventRecord(begin, stream);
-        body();
-        cudaEventRecord(end, stream);
-        cudaEventSynchronize(end);
-        cudaEventElapsedTime(&ms, begin, end);
-        times.push_back(ms * 1000);
-    }
-    require(cudaStreamSynchronize(stream) == cudaSuccess, "timing");
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    std::nth_element(times.begin(), times.begin() + 4, times.end());
-    return times[4];
-}
-
 bf_array matrix(bf_dtype dtype, int64_t rows, int64_t columns) {
     bf_array a = bf_array_of(dtype, input, rows);
     a.ndim = 2;
@@ -96,7 +66,7 @@ double axis_time(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t columns,
     o.size = sizeof o;
     if (dtype == BF_F32) o.out_dtype = BF_F32;
     bf_array values = bf_array_of(bf_reduce_dtype(op, dtype, &o), output, axis ? rows : columns);
-    return microseconds([&] {
+    return microseconds(stream, [&] {
         require(bf_reduce_axes_async(context, op, &a, &axis, 1, &o, &values, nullptr) == BF_OK,
                 "axes");
     });
@@ -104,7 +74,7 @@ double axis_time(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t columns,
 
 double flat_time(bf_reduction op, bf_dtype dtype, int64_t n) {
     bf_array a = bf_array_of(dtype, input, n);
-    return microseconds([&] {
+    return microseconds(stream, [&] {
         require(bf_reduce_async(context, op, &a, nullptr, (bf_value *)output) == BF_OK, "reduce");
     });
 }
@@ -185,7 +155,7 @@ double segment_time(bf_reduction op, int64_t m) {
     options.out_dtype = BF_F32;
     bf_array values = bf_array_of(BF_F32, output, m);
     auto *wrong = (int64_t *)(output + ((size_t)m * 4 + 15) / 8 * 8);
-    return microseconds([&] {
+    return microseconds(stream, [&] {
         require(bf_reduce_segments_async(context, op, &a, &o, &options, &values, nullptr, wrong) ==
                     BF_OK,
                 "segments");
@@ -198,7 +168,7 @@ double cub_time(int64_t m) {
     cub::DeviceSegmentedReduce::Sum(nullptr, bytes, (const float *)input, (float *)output, (int)m,
                                     o, o + 1, stream);
     require(bytes <= scratch_bytes, "scratch");
-    return microseconds([&] {
+    return microseconds(stream, [&] {
         cub::DeviceSegmentedReduce::Sum(scratch, bytes, (const float *)input, (float *)output,
                                         (int)m, o, o + 1, stream);
     });
@@ -276,7 +246,7 @@ void axis_cell(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t columns, i
     bf_reduce_options o = cell_options(op, dtype);
     const int64_t results = axis ? rows : columns;
     bf_array values = bf_array_of(bf_reduce_dtype(op, dtype, &o), output, results);
-    const double us = microseconds([&] {
+    const double us = microseconds(stream, [&] {
         require(bf_reduce_axes_async(context, op, &a, &axis, 1, &o, &values, nullptr) == BF_OK,
                 bf_reduction_name(op));
     });
@@ -295,7 +265,7 @@ void segment_cell(bf_reduction op, bf_dtype dtype, int64_t mean, int64_t m, doub
     const double bytes = (double)m * (double)bf_dtype_size(to);
     bf_array values = bf_array_of(to, output, m);
     auto *wrong = (int64_t *)(output + (3 * BYTES / 4));
-    const double us = microseconds([&] {
+    const double us = microseconds(stream, [&] {
         require(bf_reduce_segments_async(context, op, &a, &o, &options, &values, nullptr, wrong) ==
                     BF_OK,
                 bf_reduction_name(op));

@@ -1,4 +1,5 @@
 // Order on a GPU, beside cub::DeviceRadixSort where that has a form of the work; prints a table.
+#include "timed.cuh"
 #include <bitfold.h>
 
 #include <cub/device/device_radix_sort.cuh>
@@ -8,11 +9,9 @@ extern "C" {
 #include "seam/order.h"
 }
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 namespace {
 
@@ -29,13 +28,6 @@ void require(bool good, const char *what) {
     std::exit(1);
 }
 
-__device__ uint64_t mix(uint64_t x) {
-    x = (x + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 // Random bits below `most`; or (0) numbers from 0 to 1.
 template <typename T> __global__ void fill(T *to, int64_t n, uint64_t most) {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n;
@@ -47,28 +39,6 @@ template <typename T> __global__ void fill(T *to, int64_t n, uint64_t most) {
 
 template <typename T> void fill_with(uint64_t most) {
     fill<<<2000, 256, 0, stream>>>((T *)input, ELEMENTS * 4 / (int64_t)sizeof(T), most);
-}
-
-template <typename Body> double microseconds(Body body) {
-    std::vector<float> times;
-    cudaEvent_t begin, end;
-    cudaEventCreate(&begin);
-    cudaEventCreate(&end);
-    for (int i = 0; i < 7; i++) {
-        float ms;
-        cudaStreamSynchronize(stream);
-        cudaEventRecord(begin, stream);
-        body();
-        cudaEventRecord(end, stream);
-        cudaEventSynchronize(end);
-        cudaEventElapsedTime(&ms, begin, end);
-        if (i >= 2) times.push_back(ms * 1000);
-    }
-    require(cudaStreamSynchronize(stream) == cudaSuccess, "timing");
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    std::sort(times.begin(), times.end());
-    return times[2];
 }
 
 void report(const char *what, int64_t n, double ours, double peer) {
@@ -91,13 +61,13 @@ bf_order_lines line_of(bf_dtype dtype, int64_t n) {
 double sort_time(bf_dtype dtype, int64_t n, void *sorted, void *index) {
     const bf_order_lines lines = line_of(dtype, n);
     return microseconds(
-        [&] { require(order->sort(context, &lines, sorted, index) == BF_OK, "sort"); });
+        stream, [&] { require(order->sort(context, &lines, sorted, index) == BF_OK, "sort"); });
 }
 
 template <typename K> double cub_keys(int64_t n) {
     size_t bytes = 0;
     cub::DeviceRadixSort::SortKeys(nullptr, bytes, (const K *)input, (K *)output, n);
-    return microseconds([&] {
+    return microseconds(stream, [&] {
         cub::DeviceRadixSort::SortKeys(scratch, bytes, (const K *)input, (K *)output, n, 0,
                                        (int)(8 * sizeof(K)), stream);
     });
@@ -107,7 +77,7 @@ template <typename K, typename V> double cub_pairs(int64_t n) {
     size_t bytes = 0;
     cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const K *)input, (K *)output,
                                     (const V *)values, (V *)moved, n);
-    return microseconds([&] {
+    return microseconds(stream, [&] {
         cub::DeviceRadixSort::SortPairs(scratch, bytes, (const K *)input, (K *)output,
                                         (const V *)values, (V *)moved, n, 0, (int)(8 * sizeof(K)),
                                         stream);
@@ -127,12 +97,13 @@ void time_sorts() {
     bf_order_lines keys = line_of(BF_U32, half);
     void *payload = values;
     const int four = 4;
-    const double rows = microseconds([&] { // in place: keys are made anew
+    const double rows = microseconds(stream, [&] { // in place: keys are made anew
         fill<<<2000, 256, 0, stream>>>((uint32_t *)input, half, uint64_t{1} << 32);
         require(order->sort_rows(context, &keys, 1, &payload, &four) == BF_OK, "rows");
     });
-    const double filling = microseconds(
-        [&] { fill<<<2000, 256, 0, stream>>>((uint32_t *)input, half, uint64_t{1} << 32); });
+    const double filling = microseconds(stream, [&] {
+        fill<<<2000, 256, 0, stream>>>((uint32_t *)input, half, uint64_t{1} << 32);
+    });
     report("rows 2^27 u32, 4 bytes, in place", half, rows - filling, pairs);
     report("argsort 2^27 u32", half, sort_time(BF_U32, half, nullptr, moved), pairs);
     report("sort and argsort 2^27 u32", half, sort_time(BF_U32, half, output, moved), pairs);
@@ -158,8 +129,9 @@ void time_lines() {
         char what[64];
         bf_order_lines lines = line_of(BF_F32, length);
         lines.count = ELEMENTS / 4 / length;
-        const double time = microseconds(
-            [&] { require(order->sort(context, &lines, output, nullptr) == BF_OK, "lines"); });
+        const double time = microseconds(stream, [&] {
+            require(order->sort(context, &lines, output, nullptr) == BF_OK, "lines");
+        });
         std::snprintf(what, sizeof what, "sort 2^26 f32 in lines of %lld", (long long)length);
         report(what, ELEMENTS / 4, time, 0);
     }
@@ -175,12 +147,12 @@ double select_time(bf_dtype dtype, int64_t n, int results) {
     s.q = q;
     s.to = results == 1 ? bf_dtype(dtype) : BF_F64;
     return microseconds(
-        [&] { require(order->select(context, &lines, &s, found) == BF_OK, "select"); });
+        stream, [&] { require(order->select(context, &lines, &s, found) == BF_OK, "select"); });
 }
 
 void time_selections(bf_dtype dtype, int64_t n) {
     const bf_array array = bf_array_of(dtype, input, n);
-    const double read = microseconds([&] {
+    const double read = microseconds(stream, [&] {
         require(bf_reduce_async(context, BF_MAX, &array, nullptr, (bf_value *)output) == BF_OK,
                 "max");
     });
@@ -189,7 +161,7 @@ void time_selections(bf_dtype dtype, int64_t n) {
     bf_order_lines down = lines;
     down.order = BF_DESCENDING;
     const double top = microseconds(
-        [&] { require(order->top(context, &down, 100, output, moved) == BF_OK, "top"); });
+        stream, [&] { require(order->top(context, &down, 100, output, moved) == BF_OK, "top"); });
     std::printf("2^%d %s: read %.1f us; median %.1f (%.2f reads), five quantiles %.1f (%.2f), "
                 "top 100 %.1f (%.2f)\n",
                 n == ELEMENTS ? 28 : 27, bf_dtype_name(dtype), read, median, median / read, five,
@@ -201,7 +173,7 @@ void time_unique() {
     const int64_t n = ELEMENTS / 4;
     int64_t different;
     fill_with<uint32_t>(1 << 20);
-    const double time = microseconds([&] {
+    const double time = microseconds(stream, [&] {
         require(order->unique(context, BF_U32, input, n, output, moved, n, &different) == BF_OK,
                 "unique");
     });

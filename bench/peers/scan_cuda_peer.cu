@@ -1,4 +1,5 @@
 // Sums of every prefix on a GPU, beside cub::DeviceScan and a copy; prints a table.
+#include "timed.cuh"
 #include <bitfold.h>
 
 #include <cub/device/device_scan.cuh>
@@ -7,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 namespace {
 
@@ -21,13 +21,6 @@ void require(bool good, const char *what) {
 }
 
 enum class data { uniform, normal, spread_100, spread_600, integers };
-
-__device__ uint64_t mix(uint64_t x) {
-    x = (x + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 __device__ double number(uint64_t i, data kind) {
     const uint64_t r = mix(i);
@@ -48,27 +41,6 @@ template <typename T> __global__ void fill(T *to, int64_t n, data kind) {
         to[i] = (T)number((uint64_t)i, kind);
 }
 
-template <typename Body> double microseconds(Body body) {
-    std::vector<float> times;
-    cudaEvent_t begin, end;
-    cudaEventCreate(&begin);
-    cudaEventCreate(&end);
-    body();
-    for (int i = 0; i < 9; i++) {
-        float ms;
-        cudaEventRecord(begin);
-        body();
-        cudaEventRecord(end);
-        cudaEventSynchronize(end);
-        cudaEventElapsedTime(&ms, begin, end);
-        times.push_back(ms * 1000);
-    }
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-}
-
 template <typename T> void compare(const char *what, bf_dtype dtype, int64_t n, data kind) {
     T *x, *to;
     void *scratch;
@@ -82,12 +54,13 @@ template <typename T> void compare(const char *what, bf_dtype dtype, int64_t n, 
             "memory");
     fill<<<2000, 256>>>(x, n, kind);
     const bf_array in = bf_array_of(dtype, x, n), out = bf_array_of(sums, to, n);
-    const double ours = microseconds(
-        [&] { require(bf_scan(context, BF_SUM, &in, 0, nullptr, &out) == BF_OK, "bf_scan"); });
+    const double ours = microseconds(nullptr, [&] {
+        require(bf_scan(context, BF_SUM, &in, 0, nullptr, &out) == BF_OK, "bf_scan");
+    });
     const double cub =
-        microseconds([&] { cub::DeviceScan::InclusiveSum(scratch, bytes, x, to, n); });
+        microseconds(nullptr, [&] { cub::DeviceScan::InclusiveSum(scratch, bytes, x, to, n); });
     const double copy = microseconds(
-        [&] { cudaMemcpyAsync(to, x, (size_t)n * sizeof(T), cudaMemcpyDeviceToDevice); });
+        nullptr, [&] { cudaMemcpyAsync(to, x, (size_t)n * sizeof(T), cudaMemcpyDeviceToDevice); });
     std::printf("%-32s n %-10lld %9.1f us   CUB %9.1f us, %.2fx   a copy %8.1f us\n", what,
                 (long long)n, ours, cub, cub / ours, copy);
     std::fflush(stdout);

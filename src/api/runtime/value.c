@@ -3,6 +3,7 @@
 #include <bitfold/value.h>
 
 #include "api/runtime/shortest.h"
+#include "base/double.h"
 #include "rules/number/dtype.h"
 #include "rules/number/scale.h"
 
@@ -50,12 +51,6 @@ static bool integer_parts(const bf_value *v, uint64_t magnitude[3]) {
     return negative;
 }
 
-static double f64_of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* Divides a magnitude in place. Returns the remainder. */
 static uint64_t divide_magnitude(uint64_t magnitude[3], uint64_t divisor) {
     bf_u128 rest = 0;
@@ -71,7 +66,7 @@ static uint64_t divide_magnitude(uint64_t magnitude[3], uint64_t divisor) {
 static double integer_f64(bool negative, const uint64_t magnitude[3], int scale) {
     bf_wide x;
     if (magnitude[1] == 0 && magnitude[2] == 0 && scale <= BF_SCALE_MOST)
-        return f64_of_bits(
+        return bf_double_of_bits(
             bf_exact_unscale(bf_format_f64(), bf_exact_make(negative, magnitude[0], 0), scale));
     bf_wide_from_words(
         &x,
@@ -81,7 +76,7 @@ static double integer_f64(bool negative, const uint64_t magnitude[3], int scale)
     const bool rest = bf_wide_unscale(&x, scale);
     bf_leading leading = bf_wide_leading(&x);
     leading.sticky |= rest;
-    return f64_of_bits(bf_leading_round(bf_format_f64(), negative, leading));
+    return bf_double_of_bits(bf_leading_round(bf_format_f64(), negative, leading));
 }
 
 double bf_value_f64(const bf_value *value) {
@@ -92,7 +87,7 @@ double bf_value_f64(const bf_value *value) {
         bool negative = integer_parts(value, magnitude);
         return integer_f64(negative, magnitude, value->scale);
     }
-    return f64_of_bits(f64_bits(value));
+    return bf_double_of_bits(f64_bits(value));
 }
 
 /* Splits a finite float into sign and magnitude, if it is an integer below 2^64 in magnitude. */

@@ -102,12 +102,10 @@ enum { SCANS = 50 }; /* the work of a scan, as a share (api/runtime/place.h) */
 
 static bf_status choose_place(const scanning *s) {
     const bf_memory memory[2] = {bf_flat_memory(s->array), bf_flat_memory(s->values)};
-    const bf_backend *gpu = bf_backend_gpu();
     const bf_demand demand = {.share = SCANS,
                               .n = 2,
                               .memory = memory,
-                              .cpu = s->array->dtype == BF_I128 || s->job.words != NULL ||
-                                     gpu == NULL || gpu->scan == NULL,
+                              .cpu = s->array->dtype == BF_I128 || s->job.words != NULL,
                               .on_host = "the CPU scans"};
     return bf_place(s->context, &demand);
 }

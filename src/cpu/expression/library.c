@@ -1,19 +1,13 @@
 /* Functions of the C library, of doubles. They may differ between C libraries. */
 #include "cpu/expression/expression.h"
 
-#include <math.h>
+#include "base/double.h"
 
-static double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
+#include <math.h>
 
 /* There is one NaN. */
 static void store(double x, char *to) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bf_store_bits(to, 8, x != x ? bf_format_nan(bf_format_f64()) : bits);
+    bf_store_bits(to, 8, x != x ? bf_format_nan(bf_format_f64()) : bf_bits_of_double(x));
 }
 
 static double (*const of_one[])(double) = {
@@ -26,11 +20,13 @@ static double (*const of_one[])(double) = {
 static void compute(int op, const char *x, const char *y, char *to, int64_t n) {
     if (op == BF_EXPRESSION_POW)
         for (int64_t i = 0; i < n; i++)
-            store(pow(of_bits(bf_load_bits(x + 8 * i, 8)), of_bits(bf_load_bits(y + 8 * i, 8))),
+            store(pow(bf_double_of_bits(bf_load_bits(x + 8 * i, 8)),
+                      bf_double_of_bits(bf_load_bits(y + 8 * i, 8))),
                   to + 8 * i);
     else
         for (int64_t i = 0; i < n; i++)
-            store(of_one[op - BF_EXPRESSION_LOG](of_bits(bf_load_bits(x + 8 * i, 8))), to + 8 * i);
+            store(of_one[op - BF_EXPRESSION_LOG](bf_double_of_bits(bf_load_bits(x + 8 * i, 8))),
+                  to + 8 * i);
 }
 
 int64_t bf_expression_ask_library(const bf_isa *isa, const bf_expression_step *s,

@@ -1,22 +1,11 @@
 /* Rounding to a number of digits. */
 #include "cpu/expression/expression.h"
 
+#include "base/double.h"
 #include "rules/expression/round.h"
 #include "rules/expression/wide.h"
 
 /* ---- floats ---------------------------------------------------------------------------------- */
-
-static double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 /* Where the product is a tie, its error tells what the exact one is. The quotient of two numbers
  * that f64 holds is rounded once. */
@@ -24,7 +13,8 @@ static void round_f64(const char *x, int digits, char *out, int64_t n) {
     const double power = (double)bf_power_of_ten(digits), whole = 0x1p52;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t bits = bf_load_bits(x + 8 * i, 8);
-        const double value = of_bits(bits), size = __builtin_fabs(value), product = size * power;
+        const double value = bf_double_of_bits(bits), size = __builtin_fabs(value),
+                     product = size * power;
         if (!(product < whole / 2)) {
             bf_store_bits(out + 8 * i, 8, bf_expression_round_float(bf_format_f64(), bits, digits));
             continue;
@@ -33,7 +23,7 @@ static void round_f64(const char *x, int digits, char *out, int64_t n) {
         const double apart = product - q, error = __builtin_fma(size, power, -product);
         if (apart == 0.5 && error > 0) q += 1;
         if (apart == -0.5 && error < 0) q -= 1;
-        bf_store_bits(out + 8 * i, 8, bits_of(__builtin_copysign(q / power, value)));
+        bf_store_bits(out + 8 * i, 8, bf_bits_of_double(__builtin_copysign(q / power, value)));
     }
 }
 

@@ -1,10 +1,6 @@
 /* Blocks: which way one takes. Whatever no loop does, the rules do element by element. */
 #include "cpu/scan/block.h"
 
-static bool is_sum_of_floats(const bf_prefix *p) {
-    return p->kind == BF_KIND_SUM && bf_dtype_is_float(p->dtype);
-}
-
 void bf_scanner_init(bf_scanner *scanner, const bf_isa *isa, const bf_prefix *prefix,
                      bf_scan_buffers *buffers) {
     scanner->isa = isa;
@@ -23,7 +19,8 @@ static bool has_none(const bf_prefix *p, const int64_t *words) {
 static void know(bf_scanner *scanner) {
     const bf_prefix *p = scanner->prefix;
     bf_u128 result;
-    scanner->known = p->dtype != BF_I128 && !is_sum_of_floats(p) && !has_none(p, scanner->words) &&
+    scanner->known = p->dtype != BF_I128 && !bf_prefix_sums_floats(p) &&
+                     !has_none(p, scanner->words) &&
                      bf_prefix_result(p, scanner->words, &result, &scanner->buffers->work) == BF_OK;
     if (scanner->known) scanner->last = (uint64_t)result;
 }
@@ -35,7 +32,7 @@ void bf_scanner_begin(bf_scanner *scanner, const int64_t *words) {
     else
         memcpy(scanner->words, words,
                (size_t)bf_state_words(p->kind, p->dtype, words) * sizeof *words);
-    scanner->windowed = words == NULL && is_sum_of_floats(p);
+    scanner->windowed = words == NULL && bf_prefix_sums_floats(p);
     scanner->window = (bf_scan_window){.exponent = scanner->window.exponent};
     know(scanner);
 }
@@ -67,7 +64,7 @@ static bf_status scan_by_rules(bf_scanner *scanner, const char *elements, char *
 bf_status bf_scanner_run(bf_scanner *scanner, const void *elements, void *values, int64_t n) {
     const bf_prefix *p = scanner->prefix;
     int64_t at = 0;
-    if (is_sum_of_floats(p)) {
+    if (bf_prefix_sums_floats(p)) {
         bf_scan_sums(scanner, elements, values, n);
         return BF_OK;
     }

@@ -3,6 +3,7 @@
  * one beats. */
 #include "cpu/scan/scan.h"
 
+#include "base/double.h"
 #include "rules/reduce/band.h"
 #include "rules/reduce/totals.h"
 
@@ -270,21 +271,14 @@ typedef struct pair {
 } pair;
 
 static inline double load_double(bf_dtype dtype, const char *p) {
-    double x;
     float narrow;
-    if (dtype == BF_F64) {
-        memcpy(&x, p, sizeof x);
-        return x;
-    }
+    if (dtype == BF_F64) return bf_double_of_bits(bf_load_bits(p, 8));
     memcpy(&narrow, p, sizeof narrow);
     return (double)narrow;
 }
 
 static double power_of_two(int exponent) {
-    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return bf_double_of_bits((uint64_t)(exponent + 1023) << 52);
 }
 
 /* Finds units for windows of the elements [first, end) of the line, each below 2^top: windows of
@@ -296,9 +290,7 @@ static inline bool find_units(bf_dtype dtype, const rolling *o, const room *r, i
     uint64_t largest = 0;
     bool negative_zero = false;
     for (int64_t i = first; i < end; i++) {
-        const double x = load_double(dtype, r->line + i * r->stride);
-        uint64_t held;
-        memcpy(&held, &x, sizeof held);
+        const uint64_t held = bf_bits_of_double(load_double(dtype, r->line + i * r->stride));
         const uint64_t magnitude = held & INT64_MAX;
         negative_zero |= held != magnitude && magnitude == 0;
         largest = magnitude > largest ? magnitude : largest;
@@ -324,12 +316,7 @@ static inline void add_to_pair(pair *sums, double x, double sign) {
 /* The result of n > 0 elements. */
 static uint64_t pair_result(const bf_rolling_job *job, const pair *sums, int64_t n) {
     bool negative;
-    if (job->op == BF_SUM && job->to == BF_F64) {
-        const double sum = sums->high + sums->low;
-        uint64_t bits;
-        memcpy(&bits, &sum, sizeof bits);
-        return bits;
-    }
+    if (job->op == BF_SUM && job->to == BF_F64) return bf_bits_of_double(sums->high + sums->low);
     const double high = sums->high * power_of_two(-sums->low_exponent - sums->gap);
     const double low = sums->low * power_of_two(-sums->low_exponent);
     const bf_i128 sum = (bf_i128)(int64_t)high * ((bf_i128)1 << sums->gap) + (int64_t)low;

@@ -2,6 +2,8 @@
  * none does, element by element into the words. */
 #include "cpu/scan/block.h"
 
+#include "base/double.h"
+
 #include "cpu/runtime/cast.h"
 
 #include <math.h>
@@ -37,17 +39,7 @@ static void store_result(const bf_scanner *s, const floats *f, int64_t i, uint64
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-static double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static bf_finite decode(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bf_decode(bf_format_f64(), bits);
-}
+static bf_finite decode(double x) { return bf_decode(bf_format_f64(), bf_bits_of_double(x)); }
 
 /* Limbs += x, or -= x. */
 static void add_double(const bf_scanner *s, int64_t *words, double x, bool subtract) {
@@ -78,7 +70,7 @@ static double nearest(bf_scanner *s, const int64_t *words) {
     bf_wide *x = &s->buffers->work.x;
     bool negative = bf_wide_from_limbs(x, words + BF_SUM_LIMBS, layout.limbs, layout.exponent);
     if (x->length == 0) return 0;
-    return of_bits(bf_leading_round(bf_format_f64(), negative, bf_wide_leading(x)));
+    return bf_double_of_bits(bf_leading_round(bf_format_f64(), negative, bf_wide_leading(x)));
 }
 
 /* Takes a part of the sum that is a double, a multiple of 2^exponent, from the words: 0 once no
@@ -93,14 +85,13 @@ static double take_part(bf_scanner *s, int exponent) {
 static double rest_of_words(bf_scanner *s) {
     int64_t words[BF_SUM_WORDS_MAX];
     const double x = nearest(s, s->words);
-    uint64_t bits;
+    uint64_t bits = bf_bits_of_double(x);
     if (x == 0) return 0;
     memcpy(words, s->words, sizeof words);
     add_double(s, words, x, true);
-    memcpy(&bits, &x, sizeof bits);
     const double error = nearest(s, words);
     if (error != 0 && bits % 2 == 0) bits += (error > 0) == (x > 0) ? 1 : -(uint64_t)1;
-    return of_bits(bits);
+    return bf_double_of_bits(bits);
 }
 
 static void take_exactly(bf_scanner *s, const floats *f) {

@@ -181,7 +181,7 @@ template <class S> struct tile_of {
     static constexpr int widest = sizeof(Element) > sizeof(Result) ? sizeof(Element)
                                                                    : sizeof(Result);
     static constexpr int each = widest == 8 ? 8 : 16, elements = each * THREADS;
-    static constexpr int blocks = sizeof(S) > 16 ? 3 : 4; /* that a multiprocessor holds at least */
+    static constexpr int blocks = sizeof(S) > 16 ? 3 : 4; /* a multiprocessor holds so many */
 };
 
 /* Elements of a thread: registers have them, where results do not lie as they do. */

@@ -32,13 +32,9 @@ bf_cuda_scan_params params_of(const bf_scan_job *job) {
     return p;
 }
 
-bool is_float_sum(const bf_cuda_scan_params &p) {
-    return p.prefix.kind == BF_KIND_SUM && bf_dtype_is_float(p.prefix.dtype);
-}
-
 bf_cuda_scan_kernels find_kernels(const bf_cuda_scan_params &p) {
     if (p.prefix.kind == BF_KIND_EXTREME) return bf_cuda_scan_extremes(p);
-    return is_float_sum(p) ? bf_cuda_scan_floats(p) : bf_cuda_scan_integers(p);
+    return bf_prefix_sums_floats(&p.prefix) ? bf_cuda_scan_floats(p) : bf_cuda_scan_integers(p);
 }
 
 /* --- memory --- */
@@ -50,7 +46,8 @@ bf_status reach_arrays(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_
     bf_status status = bf_cuda_call_read(call, job->elements, bytes, p->bytes, &p->elements);
     if (status == BF_OK)
         status = bf_cuda_call_write(call, job->values, to_bytes, p->to_bytes, &p->values);
-    if (status != BF_OK || p->elements != p->values || !is_float_sum(*p)) return status;
+    if (status != BF_OK || p->elements != p->values || !bf_prefix_sums_floats(&p->prefix))
+        return status;
     void *copy = bf_cuda_call_alloc(call, bytes);
     if (copy == NULL) return BF_E_MEMORY;
     p->elements = copy;

@@ -389,8 +389,8 @@ BF_RULE bf_leading bf_leading_divide(bf_leading x, uint64_t divisor) {
     return r;
 }
 
-/* x / divisor, with 128 bits left, as a root needs them: the whole part of the root of these is
- * that of the quotient's. A sticky x leaves the last of them in doubt. */
+/* x / divisor with 128 bits, which a root needs: those of the root are then right. If x is sticky,
+ * the last bit of the quotient may be one too small. */
 BF_RULE bf_leading bf_leading_divide_long(bf_leading x, uint64_t divisor) {
     bf_leading r = bf_leading_divide(x, divisor);
     const int shift = x.exponent - r.exponent;

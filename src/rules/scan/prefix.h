@@ -28,6 +28,10 @@ BF_RULE bf_dtype bf_prefix_dtype(bf_reduction op, bf_dtype dtype, bf_dtype out_d
     return dtype == BF_I128 ? BF_I128 : bf_element_integer(dtype);
 }
 
+BF_RULE bool bf_prefix_sums_floats(const bf_prefix *prefix) {
+    return prefix->kind == BF_KIND_SUM && bf_dtype_is_float(prefix->dtype);
+}
+
 /* The words of no elements. */
 BF_RULE void bf_prefix_init(const bf_prefix *prefix, int64_t *words) {
     const bf_dtype dtype = prefix->dtype;
@@ -76,7 +80,7 @@ BF_RULE bf_status bf_prefix_result(const bf_prefix *prefix, const int64_t *words
     bf_value v;
     uint64_t bits = 0;
     bool fits = true;
-    if (prefix->kind == BF_KIND_SUM && bf_dtype_is_float(prefix->dtype)) {
+    if (bf_prefix_sums_floats(prefix)) {
         *result = bf_finish_sum(prefix->dtype, words, false, options->nan == BF_NAN_SKIP, 0,
                                 bf_format_of(prefix->to), work);
         return BF_OK;
