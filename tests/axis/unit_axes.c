@@ -249,6 +249,54 @@ static void lines_that_fit_no_window_are_exact_too(void **unused) {
     check_hard_lines(BF_F32, BF_SUM, 9001, 0); /* several batches of rows */
 }
 
+/* ---- sums at the edges of 64 bits ------------------------------------------------------------ */
+
+/* Two elements, and whether their sum fits 64 bits: columns, so many that loops take them. */
+enum { EDGES = 8, EDGE_COLUMNS = 1024 };
+static const uint64_t signed_edges[EDGES][3] = {
+    {INT64_MAX, 0, true},           {INT64_MAX, 1, false},
+    {(uint64_t)INT64_MIN, 0, true}, {(uint64_t)INT64_MIN, UINT64_MAX, false},
+    {UINT64_MAX, 1, true},          {UINT64_MAX, UINT64_MAX, true},
+    {INT64_MAX, INT64_MAX, false},  {(uint64_t)INT64_MIN, INT64_MAX, true}};
+static const uint64_t unsigned_edges[EDGES][3] = {{UINT64_MAX, 0, true},
+                                                  {UINT64_MAX, 1, false},
+                                                  {INT64_MAX, 1, true},
+                                                  {1, UINT64_MAX - 1, true},
+                                                  {UINT64_MAX, UINT64_MAX, false},
+                                                  {1ull << 63, 1ull << 63, false},
+                                                  {1ull << 63, INT64_MAX, true},
+                                                  {0xffffffff, 1, true}};
+
+static void check_edges(bf_context *context, void *data) {
+    const bf_array *a = data;
+    const uint64_t(*edges)[3] = a->dtype == BF_I64 ? signed_edges : unsigned_edges;
+    static uint64_t sums[EDGE_COLUMNS];
+    static bool all[EDGE_COLUMNS];
+    const int axis = 0;
+    const bf_array values = bf_array_of(a->dtype, sums, EDGE_COLUMNS);
+    const bf_array fits = bf_array_of(BF_BOOL, all, EDGE_COLUMNS);
+    assert_int_equal(bf_reduce_axes(context, BF_SUM, a, &axis, 1, NULL, &values, &fits), BF_OK);
+    for (int c = 0; c < EDGE_COLUMNS; c++) {
+        const uint64_t *edge = edges[c % EDGES];
+        assert_true(sums[c] == edge[0] + edge[1]);
+        assert_int_equal(all[c], edge[2]);
+    }
+    assert_int_equal(bf_reduce_axes(context, BF_SUM, a, &axis, 1, NULL, &values, NULL),
+                     BF_E_OVERFLOW);
+}
+
+static void sums_of_columns_know_their_edges(void **unused) {
+    (void)unused;
+    static uint64_t rows[2][EDGE_COLUMNS];
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        bf_array a = {rows, is_signed ? BF_I64 : BF_U64, 2, {2, EDGE_COLUMNS}, {EDGE_COLUMNS, 1}};
+        for (int c = 0; c < 2 * EDGE_COLUMNS; c++)
+            rows[c / EDGE_COLUMNS][c % EDGE_COLUMNS] =
+                (is_signed ? signed_edges : unsigned_edges)[c % EDGES][c / EDGE_COLUMNS];
+        on_every_context(check_edges, &a);
+    }
+}
+
 static void a_call_says_its_strategy(void **unused) {
     (void)unused;
     float data[64 * 48] = {1}, results[48];
@@ -273,6 +321,7 @@ UNIT_TESTS(axes) {
         cmocka_unit_test(every_fibre_has_its_own_result),
         cmocka_unit_test(long_fibres_are_shared_out),
         cmocka_unit_test(lines_that_fit_no_window_are_exact_too),
+        cmocka_unit_test(sums_of_columns_know_their_edges),
         cmocka_unit_test(a_call_says_its_strategy),
     };
     return RUN_TESTS(tests, NULL, NULL);

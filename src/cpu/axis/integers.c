@@ -17,18 +17,28 @@ bool bf_can_take_integers(const bf_axis_job *job) {
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static void write_sum(bf_axis_job *job, bf_i128 sum, int64_t n, int64_t number) {
-    bf_dtype to = job->results->to;
-    bool mean = job->operands->op == BF_MEAN, negative;
-    uint64_t exact[3] = {(uint64_t)sum, (uint64_t)(sum >> 64), sum < 0 ? ~(uint64_t)0 : 0};
-    if (!bf_dtype_is_float(to)) {
-        bf_axis_write_bits(job, exact[0], bf_integer_fits(to, exact), number);
-        return;
+/* Writes sums of low[c] and 2^32 times high[c]. What a sum is above its low 32 bits tells whether
+ * it fits. */
+static void write_integers(bf_axis_job *job, const int64_t *low, const int64_t *high, int64_t n,
+                           int64_t number, int64_t step) {
+    const bf_results *r = job->results;
+    for (int64_t c = 0; c < n; c++, number += step) {
+        const int64_t above = high[c] + (low[c] >> 32);
+        const uint64_t bits = (uint64_t)low[c] + ((uint64_t)high[c] << 32);
+        const bool fits = r->to == BF_I64 ? above == (int32_t)above : above == (uint32_t)above;
+        if (fits && r->fits == NULL)
+            bf_store_bits((char *)r->values + 8 * number, 8, bits);
+        else
+            bf_axis_write_bits(job, bits, fits, number);
     }
+}
+
+static void write_float(bf_axis_job *job, bf_i128 sum, int64_t n, int64_t number) {
+    bf_format to = bf_format_of(job->results->to);
+    bool negative;
     bf_leading x = bf_leading_of_i128(sum, 0, &negative);
-    if (x.bits != 0 && mean) x = bf_leading_divide(x, (uint64_t)n);
-    uint64_t bits = x.bits == 0 ? 0 : bf_leading_round(bf_format_of(to), negative, x);
-    bf_axis_write_bits(job, bits, true, number);
+    if (x.bits != 0 && job->operands->op == BF_MEAN) x = bf_leading_divide(x, (uint64_t)n);
+    bf_axis_write_bits(job, x.bits == 0 ? 0 : bf_leading_round(to, negative, x), true, number);
 }
 
 static void reduce_sums(bf_axis_job *job, bf_taker *taker, const bf_columns *x, int64_t number,
@@ -37,8 +47,13 @@ static void reduce_sums(bf_axis_job *job, bf_taker *taker, const bf_columns *x, 
     memset(low, 0, (size_t)x->columns * sizeof *low);
     memset(high, 0, (size_t)x->columns * sizeof *high);
     taker->reducer.isa->axis->sums[job->operands->dtype](x, low, high);
+    if (!bf_dtype_is_float(job->results->to)) {
+        write_integers(job, low, high, x->columns, number, step);
+        return;
+    }
     for (int64_t c = 0; c < x->columns; c++)
-        write_sum(job, low[c] + (bf_i128)high[c] * ((bf_i128)1 << 32), x->rows, number + c * step);
+        write_float(job, low[c] + (bf_i128)high[c] * ((bf_i128)1 << 32), x->rows,
+                    number + c * step);
 }
 
 /* ---- extremes -------------------------------------------------------------------------------- */
