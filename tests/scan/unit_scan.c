@@ -444,6 +444,40 @@ static void errors(void **unused) {
     bf_context_destroy(c);
 }
 
+enum { PLACES = 41 };
+
+/* From this place on, sums are at the edge of their dtype. A step beyond it behind them is refused,
+ * although the sums after it come back. */
+static void check_edge(bf_context *context, bf_dtype dtype, uint64_t edge, uint64_t step,
+                       int place) {
+    uint64_t x[PLACES] = {0}, to[PLACES], expected_sums[PLACES];
+    const bf_array a = bf_array_of(dtype, x, PLACES), sums = bf_array_of(dtype, to, PLACES);
+    x[0] = edge - step;
+    x[place] += step;
+    for (int i = 0; i < PLACES; i++) expected_sums[i] = i < place ? edge - step : edge;
+    assert_int_equal(bf_scan(context, BF_SUM, &a, 0, NULL, &sums), BF_OK);
+    assert_memory_equal(to, expected_sums, sizeof to);
+    x[place + 1] = step;
+    if (place + 2 < PLACES) x[place + 2] = 0 - step;
+    assert_int_equal(bf_scan(context, BF_SUM, &a, 0, NULL, &sums), BF_E_OVERFLOW);
+    assert_memory_equal(to, expected_sums, sizeof to);
+}
+
+static void check_edges(bf_context *context, void *unused) {
+    (void)unused;
+    for (int place = 0; place + 1 < PLACES; place++) {
+        check_edge(context, BF_I64, INT64_MAX, 1, place);
+        check_edge(context, BF_I64, (uint64_t)INT64_MIN, (uint64_t)-1, place);
+        check_edge(context, BF_U64, UINT64_MAX, 1, place);
+    }
+}
+
+static void edges(void **unused) {
+    (void)unused;
+    needs_no_threads();
+    on_every_context(check_edges, NULL);
+}
+
 /* A state whose sum does not fit, of which the next prefixes come back. */
 static void beyond_and_back(void **unused) {
     (void)unused;
@@ -506,6 +540,7 @@ UNIT_TESTS(scan) {
         cmocka_unit_test(axes),
         cmocka_unit_test(errors),
         cmocka_unit_test(i128),
+        cmocka_unit_test(edges),
         cmocka_unit_test(beyond_and_back),
     };
     return RUN_TESTS(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "api/scan/lines.h"
+#include "base/parallel.h"
 #include "rules/key/rank.h"
 #include "seam/memory.h"
 #include <bitfold/axis.h>
@@ -112,13 +113,15 @@ static bf_status choose_place(const scanning *s) {
 
 /* ---- what may fail --------------------------------------------------------------------------- */
 
-/* Sets words to the state of op of the input's elements. */
-static bf_status reduce_input(scanning *s, bf_reduction op, int64_t *words) {
+/* Sets words to the state of op of n elements of the input. */
+static bf_status reduce_input(scanning *s, bf_reduction op, int64_t first, int64_t n,
+                              int64_t *words) {
+    const bf_dtype dtype = s->array->dtype;
     const bf_job job = {.op = op,
-                        .kind = bf_kind_of(op, s->array->dtype),
-                        .dtype = s->array->dtype,
-                        .a = s->input.data,
-                        .count = s->input.count};
+                        .kind = bf_kind_of(op, dtype),
+                        .dtype = dtype,
+                        .a = (const char *)s->input.data + first * bf_number_bytes(dtype),
+                        .count = n};
     bf_state_init(job.kind, job.dtype, words);
     return s->context->used->reduce->absorb(s->context, &job, words);
 }
@@ -127,25 +130,38 @@ static bf_status refuse_nan(scanning *s) {
     int64_t words[BF_STATE_WORDS_SMALL];
     if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(s->array->dtype))
         return BF_OK;
-    bf_status status = reduce_input(s, BF_MIN, words);
+    bf_status status = reduce_input(s, BF_MIN, 0, s->input.count, words);
     if (status == BF_OK && words[BF_EXTREME_NAN] > 0)
         status = bf_fail(s->context, BF_E_NAN, "NaN in the values");
     return status;
 }
 
-/* Sets *bits to the bits of the largest magnitude of an integer of the input. */
-static bf_status measure_input(scanning *s, int *bits) {
+/* Sets *bits to the bits of the largest magnitude, if that is more. */
+static bf_status measure_part(scanning *s, int64_t first, int64_t n, int *bits) {
     const bf_reduction ops[2] = {BF_MIN, BF_MAX};
-    *bits = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = s->array->dtype == BF_U64; i < 2; i++) {
         int64_t words[BF_STATE_WORDS_SMALL];
-        bf_status status = reduce_input(s, ops[i], words);
+        bf_status status = reduce_input(s, ops[i], first, n, words);
         if (status != BF_OK) return status;
         const bf_i128 x = bf_extreme_integer(i == 1, s->array->dtype, words);
         const int length = bf_bit_length((uint64_t)(x < 0 ? -x : x));
         if (length > *bits) *bits = length;
     }
     return BF_OK;
+}
+
+enum { MEASURED = 1 << 17 }; /* integers of a part for each thread: caches hold it for both ops */
+
+/* Sets *bits to the bits of the largest magnitude of an integer of the input. */
+static bf_status measure_input(scanning *s, int *bits) {
+    const bool cpu = s->context->used == &bf_backend_cpu;
+    const int64_t count = s->input.count,
+                  most = cpu ? (int64_t)MEASURED * bf_host_threads(s->context) : count;
+    bf_status status = BF_OK;
+    *bits = 0;
+    for (int64_t first = 0; first < count && status == BF_OK; first += most)
+        status = measure_part(s, first, count - first < most ? count - first : most, bits);
+    return status;
 }
 
 /* May a sum of integers not fit? */

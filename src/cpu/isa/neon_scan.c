@@ -7,6 +7,7 @@ enum { LANES = 2 };
 typedef float64x2_t vf64;
 typedef float32x2_t vf32;
 typedef int64_t vi64 __attribute__((vector_size(16)));
+typedef uint64_t vu64 __attribute__((vector_size(16)));
 
 INLINE vf64 add_fused(vf64 a, vf64 b) { return a + b; }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return a - b; }

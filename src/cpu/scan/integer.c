@@ -37,18 +37,23 @@ static inline __attribute__((always_inline)) bool accumulate(bf_dtype dtype, boo
     return !misfit;
 }
 
-bool bf_scan_integers(bf_scanner *scanner, const void *elements, void *values, int64_t n) {
-    const bf_prefix *p = scanner->prefix;
-    const integers e = {elements, values, n, &scanner->last};
-    bool fits = true;
+static bool by_elements(const bf_prefix *p, const integers *e) {
     switch (p->dtype) {
 #define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id:                                                                                  \
-        fits = p->op == BF_PROD ? accumulate(BF_##id, true, &e) : accumulate(BF_##id, false, &e);  \
-        break;
+        return p->op == BF_PROD ? accumulate(BF_##id, true, e) : accumulate(BF_##id, false, e);
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
-    default: break;
+    default: return true;
     }
+}
+
+bool bf_scan_integers(bf_scanner *scanner, const void *elements, void *values, int64_t n) {
+    const bf_prefix *p = scanner->prefix;
+    const bf_scan_loops *loops = scanner->isa->scan;
+    const bf_scan_integer_loop sum =
+        loops == NULL || p->op != BF_SUM ? NULL : loops->sum_integers[p->dtype];
+    const integers e = {elements, values, n, &scanner->last};
+    const bool fits = sum != NULL ? sum(elements, n, &scanner->last, values) : by_elements(p, &e);
     return fits || p->options.overflow == BF_OVERFLOW_WRAP;
 }

@@ -27,8 +27,14 @@ typedef struct bf_scan_window {
 typedef bool (*bf_scan_sum_loop)(const void *elements, int64_t n, bf_scan_window *window, bool odd,
                                  void *results);
 
+/* Writes the sums (i64 or u64) of the prefixes of n integers after *total, modulo 2^64, and sets
+ * *total to the last. False: one of them does not fit. results are maybe the elements. */
+typedef bool (*bf_scan_integer_loop)(const void *elements, int64_t n, uint64_t *total,
+                                     void *results);
+
 typedef struct bf_scan_loops {
     bf_scan_sum_loop sum_f64, sum_f32;
+    bf_scan_integer_loop sum_integers[BF_DTYPES];
 } bf_scan_loops;
 
 #endif

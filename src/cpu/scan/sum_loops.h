@@ -1,13 +1,10 @@
-/* The exact sums of prefixes, for vectors of doubles: included once by each instruction set, which
- * defines
- *   LANES               doubles in a vector: 2, 4 or 8
- *   vf64, vf32, vi64    vectors of LANES doubles, floats and int64
- *   add_fused(a, b), sub_fused(a, b)   the sum and the difference, maybe by fused multiply-adds
- *   max_f64(a, b)       the greater one, or b where one is NaN
- *   moved_up(x, n)      x moved up by n lanes: 1, 2 or 4, with zeros below
- *   last_lane(x)        the last lane of x in each
- *   ADD_ODD             if it has an add_odd of its own
- *   LOOPS               the name of the table
+/* The exact sums of prefixes, for vectors of 64-bit lanes: included once by each instruction set,
+ * which defines LANES               doubles in a vector: 2, 4 or 8 vf64, vf32, vi64, vu64   vectors
+ * of LANES doubles, floats, int64 and uint64 add_fused(a, b), sub_fused(a, b)   the sum and the
+ * difference, maybe by fused multiply-adds max_f64(a, b)       the greater one, or b where one is
+ * NaN moved_up(x, n)      x moved up by n lanes: 1, 2 or 4, with zeros below last_lane(x) the last
+ * lane of x in each ADD_ODD             if it has an add_odd of its own LOOPS               the
+ * name of the table
  *
  * An element x is split into a multiple of the high unit, q, and the rest, r, a multiple of the low
  * one. All sums of q, and all of r, are then doubles, whatever their order: a vector is summed in
@@ -168,4 +165,25 @@ static bool scan_sum_f32(const void *elements, int64_t n, bf_scan_window *window
     return sum_elements(false, elements, n, window, odd, results);
 }
 
-const bf_scan_loops LOOPS = {scan_sum_f64, scan_sum_f32};
+/* ---- integers -------------------------------------------------------------------------------- */
+
+INLINE uint64_t first_lane(vu64 x) {
+    uint64_t lanes[LANES];
+    memcpy(lanes, &x, sizeof x);
+    return lanes[0];
+}
+
+INLINE bool any_negative(vu64 x) {
+    uint64_t lanes[LANES], all = 0;
+    memcpy(lanes, &x, sizeof x);
+    for (int i = 0; i < LANES; i++) all |= lanes[i];
+    return all >> 63 != 0;
+}
+
+static bool scan_sum_i32(const void *elements, int64_t n, uint64_t *total, void *results);
+static bool scan_sum_u32(const void *elements, int64_t n, uint64_t *total, void *results);
+
+#define TEMPLATE "cpu/scan/integer_loops.h"
+#include "cpu/runtime/each_integer.h"
+
+const bf_scan_loops LOOPS = {scan_sum_f64, scan_sum_f32, {INTEGER_ENTRIES(scan_sum_)}};
