@@ -343,6 +343,46 @@ static void ties_and_what_is_far_below(void **unused) {
             }
 }
 
+/* An element of any exponent. Many are powers of two 64 binades apart, the least or the greatest
+ * float, or take the one before back: so sums carry far, change signs, and come back to 0. */
+static double element_of_any_exponent(uint64_t *seed, double before, int least, int most) {
+    const uint64_t r = next_random(seed);
+    const int exponent = least + (int)(r >> 33) % (most - least);
+    const double sign = r & 64 ? -1 : 1;
+    switch (r % 8) {
+    case 0:
+    case 1: return -before;
+    case 2: return sign * ldexp(1, least + (exponent - least) / 64 * 64);
+    case 3: return sign * ldexp(1, least);
+    case 4: return sign * ldexp(1, most - 1);
+    case 5: return 0 * sign;
+    default: return sign * ldexp(1 + (double)(r >> 40) * 0x1p-24, exponent);
+    }
+}
+
+static void sums_of_all_exponents(void **unused) {
+    static const struct {
+        bf_dtype dtype;
+        int least, most;
+    } formats[] = {{BF_F64, -1074, 1024}, {BF_F32, -149, 128}, {BF_BF16, -133, 128}};
+    (void)unused;
+    for (int f = 0; f < 3; f++)
+        for (int k = 0; k < 6; k++) {
+            const bf_dtype dtype = formats[f].dtype;
+            const size_t bytes = bf_dtype_size(dtype);
+            uint64_t seed = (uint64_t)(10 * f + k);
+            double x = 1;
+            line l;
+            fill_line(&l, BF_SUM, dtype, N, KIND_NARROW, (uint64_t)(k < 4 ? 3 * k : 1));
+            for (int64_t i = 0; i < N; i++) {
+                x = element_of_any_exponent(&seed, x, formats[f].least, formats[f].most);
+                store_bits(l.data + (size_t)i * bytes, bytes, float_bits(dtype, x));
+            }
+            expect_results(&l);
+            on_every_context(check_line, &l);
+        }
+}
+
 /* Each axis of an array whose strides are not those of its shape. */
 static void check_axes(bf_context *context, void *arg) {
     enum { A = 3, B = 41, C = 19, ALL = A * B * C };
@@ -537,6 +577,7 @@ UNIT_TESTS(scan) {
         cmocka_unit_test(long_lines),
         cmocka_unit_test(negative_zeros),
         cmocka_unit_test(ties_and_what_is_far_below),
+        cmocka_unit_test(sums_of_all_exponents),
         cmocka_unit_test(axes),
         cmocka_unit_test(errors),
         cmocka_unit_test(i128),

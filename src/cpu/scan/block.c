@@ -33,6 +33,7 @@ void bf_scanner_begin(bf_scanner *scanner, const int64_t *words) {
         memcpy(scanner->words, words,
                (size_t)bf_state_words(p->kind, p->dtype, words) * sizeof *words);
     scanner->windowed = words == NULL && bf_prefix_sums_floats(p);
+    scanner->wide = false;
     scanner->window = (bf_scan_window){.exponent = scanner->window.exponent};
     know(scanner);
 }

@@ -22,6 +22,7 @@ typedef struct bf_scanner {
     int64_t words[BF_STATE_WORDS_SMALL]; /* the state of what came before, carried; but where the
                                             next two say so, what it makes is there */
     bool windowed;                       /* a sum of floats is in the window */
+    bool wide;                           /* no window held the last block */
     bool known;                          /* an integer or an extreme that fits is in `last` */
     bf_scan_window window;
     uint64_t last;

@@ -5,6 +5,7 @@
 #include "base/double.h"
 
 #include "cpu/runtime/cast.h"
+#include "cpu/scan/words.h"
 
 #include <math.h>
 
@@ -94,25 +95,35 @@ static double rest_of_words(bf_scanner *s) {
     return bf_double_of_bits(bits);
 }
 
+/* Inlined for formats of elements and results. */
+static inline __attribute__((always_inline)) void take_each(const floats *f, bf_scan_words *x,
+                                                            bf_format from, bf_format to) {
+    const int bytes = bf_format_bits(from) / 8, to_bytes = bf_format_bits(to) / 8;
+    const int least = bf_sum_position(from, x->layout, 0, 1);
+    const char *p = f->elements, *end = p + f->n * bytes;
+    for (char *q = f->values; p < end; p += bytes, q += to_bytes) {
+        const bf_finite d = bf_decode(from, bf_load_bits(p, bytes));
+        bf_scan_words_add(x, least + d.position, d.magnitude, d.negative);
+        bf_store_bits(q, to_bytes, bf_scan_words_round(x, to));
+    }
+}
+
+/* Finite elements, after something other than -0. */
 static void take_exactly(bf_scanner *s, const floats *f) {
     const bf_prefix *p = s->prefix;
-    const bf_layout layout = bf_layout_sum(p->dtype);
+    const bf_format f64 = bf_format_f64(), f32 = bf_format_f32(), to = bf_format_of(p->to);
+    bf_scan_words x;
     leave_window(s);
-    for (int64_t i = 0; i < f->n; i++) {
-        const uint64_t x = load_element(f, i);
-        const int special = bf_sum_special(f->format, x);
-        s->words[BF_SUM_COUNT]++;
-        if (special) {
-            s->words[special]++;
-        } else {
-            s->words[BF_SUM_NEG_ZERO] += bf_sum_neg_zero(f->format, x);
-            bf_sum_add_float(f->format, layout, s->words + BF_SUM_LIMBS, x);
-            bf_sum_carry(BF_KIND_SUM, p->dtype, s->words);
-        }
-        store_result(s, f, i,
-                     bf_finish_sum(p->dtype, s->words, false, p->options.nan == BF_NAN_SKIP, 0,
-                                   bf_format_of(p->to), &s->buffers->work));
-    }
+    bf_scan_words_open(&x, bf_layout_sum(p->dtype), s->words + BF_SUM_LIMBS);
+    if (f->dtype == BF_F64 && p->to == BF_F64)
+        take_each(f, &x, f64, f64);
+    else if (f->dtype == BF_F32 && p->to == BF_F32)
+        take_each(f, &x, f32, f32);
+    else
+        take_each(f, &x, f->format, to);
+    bf_scan_words_close(&x, s->words + BF_SUM_LIMBS);
+    s->words[BF_SUM_COUNT] += f->n;
+    s->wide = true;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -130,9 +141,13 @@ static void widen(extent *e, bf_finite x, int at, int more) {
     if (least < e->least) e->least = least;
 }
 
+/* What spans so many bits fits no window. */
+enum { WINDOW_BITS = BF_SCAN_GAP + 52 };
+
+/* Measures a block, or as much of it as tells that no window holds it. */
 static extent measure(const floats *f) {
     extent e = {-BEYOND, BEYOND};
-    for (int64_t i = 0; i < f->n; i++) {
+    for (int64_t i = 0; i < f->n && e.top - e.least < WINDOW_BITS; i++) {
         const bf_finite x = bf_decode(f->format, load_element(f, i));
         widen(&e, x, x.position + bf_format_least(f->format), 10); /* BF_SCAN_BLOCK of them */
     }
@@ -147,6 +162,7 @@ static bool enter_window(bf_scanner *s, int exponent) {
     const double high = take_part(s, unit), low = take_part(s, exponent);
     s->window = (bf_scan_window){exponent, high, low, rest_of_words(s)};
     s->windowed = true;
+    s->wide = false;
     return true;
 }
 
@@ -159,7 +175,7 @@ static bool find_window(bf_scanner *s, const floats *f) {
     const int top = sum == 0 ? -BEYOND : ilogb(sum) + 2;
     if (e.top < e.least) e = (extent){0, 0};
     if (e.top < top) e.top = top;
-    const int lowest = e.top + 1 - (BF_SCAN_GAP + 52);
+    const int lowest = e.top + 1 - WINDOW_BITS;
     if (lowest > e.least || lowest > BF_SCAN_MOST) return false;
     int exponent = lowest + (e.least - lowest) / 2;
     if (exponent < BF_SCAN_LEAST) exponent = BF_SCAN_LEAST;
@@ -168,7 +184,9 @@ static bool find_window(bf_scanner *s, const floats *f) {
 }
 
 /* Is the sum so far in a window, or can it enter the one that was left last? */
-static bool has_window(bf_scanner *s) { return s->windowed || enter_window(s, s->window.exponent); }
+static bool has_window(bf_scanner *s) {
+    return s->windowed || (!s->wide && enter_window(s, s->window.exponent));
+}
 
 /* Sums the block in the window, which holds the sum so far. */
 static bool sum_in_window(bf_scanner *s, const floats *f) {
@@ -185,12 +203,13 @@ static bool sum_in_window(bf_scanner *s, const floats *f) {
 
 /* ---- all paths ------------------------------------------------------------------------------- */
 
-/* Finite elements, after something other than -0. */
-static void sum_finite(bf_scanner *s, const floats *f) {
-    const bool loops = s->isa->scan != NULL;
-    if (loops && has_window(s) && sum_in_window(s, f)) return;
-    if (loops && find_window(s, f) && sum_in_window(s, f)) return;
-    take_exactly(s, f);
+static bool try_window(bf_scanner *s, const floats *f) {
+    return s->isa->scan != NULL && has_window(s) && sum_in_window(s, f);
+}
+
+/* Finite elements, after something other than -0, that the window does not hold. */
+static void sum_others(bf_scanner *s, const floats *f) {
+    if (s->isa->scan == NULL || !find_window(s, f) || !sum_in_window(s, f)) take_exactly(s, f);
 }
 
 /* The sum of what came is an infinity or NaN, which more elements do not make finite. */
@@ -230,7 +249,7 @@ static void sum_cleaned(bf_scanner *s, const floats *f) {
     for (int64_t i = 0; i < f->n; i++)
         if (s->buffers->specials[i])
             memset((char *)s->buffers->cleaned + i * f->bytes, 0, (size_t)f->bytes);
-    sum_finite(s, &cleaned);
+    if (!try_window(s, &cleaned)) sum_others(s, &cleaned);
 }
 
 /* Was there nothing but -0, and is this element another, or none? */
@@ -240,27 +259,34 @@ static bool stays_negative(const bf_scanner *s, const floats *f, int64_t i) {
            (bf_sum_neg_zero(f->format, x) || bf_sum_special(f->format, x));
 }
 
+static void take_negative(bf_scanner *s, const floats *f, int64_t i) {
+    const bf_prefix *p = s->prefix;
+    const int special = bf_sum_special(f->format, load_element(f, i));
+    s->words[BF_SUM_COUNT]++;
+    s->words[special ? special : BF_SUM_NEG_ZERO]++;
+    store_result(s, f, i,
+                 bf_finish_sum(p->dtype, s->words, false, p->options.nan == BF_NAN_SKIP, 0,
+                               bf_format_of(p->to), &s->buffers->work));
+}
+
 static void sum_block(bf_scanner *s, const floats *f) {
     uint64_t bits;
     int64_t at = 0;
-    for (; at < f->n && !is_special(s, &bits) && stays_negative(s, f, at); at++) {
-        floats one = rest_of(s, f, at);
-        one.n = 1;
-        take_exactly(s, &one);
-    }
+    for (; at < f->n && !is_special(s, &bits) && stays_negative(s, f, at); at++)
+        take_negative(s, f, at);
     const floats rest = rest_of(s, f, at);
     if (rest.n == 0) return;
     if (is_special(s, &bits)) {
         s->words[BF_SUM_COUNT] += rest.n;
         find_specials(s, &rest);
         write_specials(s, &rest);
-    } else if (s->isa->scan != NULL && has_window(s) && sum_in_window(s, &rest)) {
+    } else if (try_window(s, &rest)) {
         return;
     } else if (find_specials(s, &rest)) {
         sum_cleaned(s, &rest);
         write_specials(s, &rest);
     } else {
-        sum_finite(s, &rest);
+        sum_others(s, &rest);
     }
 }
 
