@@ -171,6 +171,7 @@ static bf_status sum_may_fail(scanning *s, bool *may) {
     bf_status status = BF_OK;
     if (bits == 64) status = measure_input(s, &bits);
     *may = bits > spare;
+    if (!*may) s->job.prefix.options.overflow = BF_OVERFLOW_WRAP; /* nothing looks for misfits */
     return status;
 }
 

@@ -54,6 +54,7 @@ bool bf_scan_integers(bf_scanner *scanner, const void *elements, void *values, i
     const bf_scan_integer_loop sum =
         loops == NULL || p->op != BF_SUM ? NULL : loops->sum_integers[p->dtype];
     const integers e = {elements, values, n, &scanner->last};
-    const bool fits = sum != NULL ? sum(elements, n, &scanner->last, values) : by_elements(p, &e);
-    return fits || p->options.overflow == BF_OVERFLOW_WRAP;
+    const bool wraps = p->options.overflow == BF_OVERFLOW_WRAP;
+    if (sum != NULL) return sum(elements, n, wraps, &scanner->last, values);
+    return by_elements(p, &e) || wraps;
 }

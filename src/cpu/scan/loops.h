@@ -28,8 +28,9 @@ typedef bool (*bf_scan_sum_loop)(const void *elements, int64_t n, bf_scan_window
                                  void *results);
 
 /* Writes the sums (i64 or u64) of the prefixes of n integers after *total, modulo 2^64, and sets
- * *total to the last. False: one of them does not fit. results are maybe the elements. */
-typedef bool (*bf_scan_integer_loop)(const void *elements, int64_t n, uint64_t *total,
+ * *total to the last. False: one of them does not fit, and not `wraps`. results are maybe the
+ * elements. */
+typedef bool (*bf_scan_integer_loop)(const void *elements, int64_t n, bool wraps, uint64_t *total,
                                      void *results);
 
 typedef struct bf_scan_loops {

@@ -180,8 +180,10 @@ INLINE bool any_negative(vu64 x) {
     return all >> 63 != 0;
 }
 
-static bool scan_sum_i32(const void *elements, int64_t n, uint64_t *total, void *results);
-static bool scan_sum_u32(const void *elements, int64_t n, uint64_t *total, void *results);
+static bool scan_sum_i32(const void *elements, int64_t n, bool wraps, uint64_t *total,
+                         void *results);
+static bool scan_sum_u32(const void *elements, int64_t n, bool wraps, uint64_t *total,
+                         void *results);
 
 #define TEMPLATE "cpu/scan/integer_loops.h"
 #include "cpu/runtime/each_integer.h"
