@@ -2,7 +2,7 @@
  * and the place of the arrays. */
 #include "tests/support/both.h"
 
-enum { LONGEST = 1 << 18, OUT = 1 << 23 };
+enum { LONGEST = 1 << 18, MOST_ELEMENTS = 6000000, OUT = 8 * MOST_ELEMENTS };
 
 static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_MIN, BF_MAX};
 
@@ -15,8 +15,9 @@ static int64_t pick(uint64_t *seed, int64_t n) {
 /* Lines of all kinds that the kernels tell apart: (outer, length, inner). */
 static void pick_shape(uint64_t *seed, bf_array *a) {
     const int64_t most = is_small() ? 3000 : LONGEST;
-    static const int64_t lengths[] = {1, 2, 31, 32, 33, 100, 511, 512, 513, 2048, 4097, 100000};
-    int64_t length = pick(seed, 3) ? lengths[pick(seed, 12)] : 1 + pick(seed, most);
+    static const int64_t lengths[] = {1,   2,   31,   32,   33,   100,  511,
+                                      512, 513, 4096, 4097, 8192, 8193, 100000};
+    int64_t length = pick(seed, 3) ? lengths[pick(seed, 14)] : 1 + pick(seed, most);
     if (length > most) length = most;
     const int64_t left = most / length;
     const int64_t inner =
@@ -125,6 +126,34 @@ static void random_scans_have_the_bits_of_the_cpu(void **unused) {
     for (int i = 0; i < cases; i++) check_case((uint64_t)i);
 }
 
+/* Lines of many tiles, more than are in work at a time; the last one is not full. */
+static void check_long(bf_dtype dtype, data_kind kind, bool exclusive) {
+    const int64_t n = MOST_ELEMENTS - 5;
+    scanned s = {.op = BF_SUM, .array = bf_array_of(dtype, on_host, n)};
+    s.options = BF_SCAN_OPTIONS(.exclusive = exclusive, .overflow = BF_OVERFLOW_WRAP);
+    s.to = bf_scan_dtype(s.op, dtype, &s.options);
+    const size_t bytes = bf_dtype_size(s.to);
+    fill(dtype, on_host, n, kind, (uint64_t)dtype);
+    bf_array out = bf_array_of(s.to, expected, n);
+    assert_int_equal(bf_scan(cpu, s.op, &s.array, 0, &s.options, &out), BF_OK);
+    out.data = found;
+    assert_int_equal(bf_scan(gpu, s.op, &s.array, 0, &s.options, &out), BF_OK);
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(found + (size_t)i * bytes, expected + (size_t)i * bytes, bytes))
+            fail_msg("%s, kind %d: result %lld is %llx, not %llx", bf_dtype_name(dtype), (int)kind,
+                     (long long)i, (unsigned long long)load_bits(found + (size_t)i * bytes, bytes),
+                     (unsigned long long)load_bits(expected + (size_t)i * bytes, bytes));
+}
+
+static void long_lines_have_the_bits_of_the_cpu(void **unused) {
+    (void)unused;
+    static const data_kind kinds[] = {KIND_NARROW, KIND_FULL, KIND_CANCEL, KIND_TIES};
+    leave_out_if_small();
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        for (int k = 0; k < (is_float(all_dtypes[i]) ? 4 : 2); k++)
+            check_long(all_dtypes[i], kinds[k], k % 2);
+}
+
 static int set_up_scans(void **state) {
     expected = malloc(OUT);
     found = malloc(OUT);
@@ -138,6 +167,7 @@ static int tear_down_scans(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_scans_have_the_bits_of_the_cpu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_scans_have_the_bits_of_the_cpu),
+                                       cmocka_unit_test(long_lines_have_the_bits_of_the_cpu)};
     return RUN_ON_GPU_WITH(tests, set_up_scans, tear_down_scans);
 }

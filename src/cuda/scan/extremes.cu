@@ -26,15 +26,15 @@ template <class Bits> struct extreme {
         is_there |= other.is_there;
         has_nan |= other.has_nan;
     }
-    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool, bool *ok) const {
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool,
+                                               int *wrong) const {
         const bf_dtype dtype = p.prefix.dtype;
         if (has_nan && p.prefix.options.nan != BF_NAN_SKIP)
             return bf_format_nan(bf_format_of(dtype));
-        *ok = is_there || p.has_empty;
+        if (!is_there && !p.has_empty) *wrong |= REFUSED;
         if (!is_there) return p.empty;
         return bf_order_bits(dtype, bf_is_greatest(p.prefix.op) ? ~rank : rank);
     }
-    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
 };
 
 } // namespace

@@ -1,13 +1,15 @@
-/* Sums of floats: each as two doubles, of f64 as three, by the errors of additions (Knuth's
- * TwoSum).
+/* Sums of floats: a state is three doubles, by the errors of additions (Knuth's TwoSum).
  *
- * Let all elements of a line be multiples of 2^m, and all sums of neighbours be less than 2^(m +
- * bits) in magnitude. A sum is high + low, where high is the sum rounded: low, and the error of an
- * addition to high, are multiples of 2^m below 2^(m + bits - 53). A few of them add without an
- * error, if that leaves room below 53 bits; a third double takes the errors of these additions, and
- * has 53 bits more. So every sum is exact. Whether this is so, the least and the greatest exponent
- * of the line tell; they are part of the state. Where it is not, or an element is not finite,
- * exact.cu scans the line. */
+ * Let all elements of a line be multiples of 2^m, and all sums of neighbours be less than
+ * 2^(m + bits) in magnitude. A sum is high + middle + low: high is the sum rounded. The errors of
+ * the additions to it are multiples of 2^m below 2^(m + bits - 53), and middle is their sum,
+ * rounded; low is that of the errors of middle. If low needs less than 53 bits, every sum is exact.
+ * Whether this is so, the least and the greatest exponent of the elements tell, which are part of
+ * the state; else they bound the error. A result is certain where neither the error nor the
+ * roundings on the way to it can have changed it. A line with others, or with an element that is
+ * not finite, is scanned again (exact.cu).
+ *
+ * Most tiles have no need of errors (by_pairs). */
 #include "cuda/runtime/float.cuh"
 #include "cuda/scan/kernels.cuh"
 
@@ -26,130 +28,347 @@ __device__ __forceinline__ rounded add_exactly(double a, double b) {
     return {sum, (a - (sum - other)) + (b - other)};
 }
 
+/* 2^exponent; beyond normal doubles the least of these, or infinity. */
+__device__ __forceinline__ double power_of_two(int exponent) {
+    const int field = min(max(exponent + 1023, 1), 2047);
+    return __hiloint2double(field << 20, 0);
+}
+
+/* high + rest rounded to a dtype. */
+__device__ __forceinline__ uint64_t round_to(bf_dtype to, double high, double rest) {
+    using namespace bf_cuda_element;
+    if (to == BF_F64) return bits_of(high + rest);
+    if (to == BF_F32 && bits_of(rest) == bits_of(-0.0)) return bits_of((float)high);
+    const double odd = odd_fma(high, 1, rest);
+    switch (to) {
+    case BF_F16: return narrow_f16(odd_float(odd));
+    case BF_BF16: return narrow_bf16(odd_float(odd));
+    default: return bits_of((float)odd);
+    }
+}
+
 template <bf_dtype D> struct bits_type { typedef uint16_t type; };
 template <> struct bits_type<BF_F32> { typedef uint32_t type; };
 template <> struct bits_type<BF_F64> { typedef uint64_t type; };
 
-/* What is below the greatest double of a sum. */
-struct one_double {
-    static constexpr int bits = 53;
-    double low;
-    static __device__ __forceinline__ one_double none() { return {0}; }
-    __device__ __forceinline__ void add(double x) { low += x; }
-    __device__ __forceinline__ bool is_zero() const { return low == 0; }
-    __device__ __forceinline__ double with(double high) const {
-        return bf_cuda_element::odd_fma(high, 1, low);
-    }
-    __device__ __forceinline__ double rounded_with(double high) const { return high + low; }
-};
-
-struct two_doubles {
-    static constexpr int bits = 106;
-    double middle, low;
-    static __device__ __forceinline__ two_doubles none() { return {0, 0}; }
-    __device__ __forceinline__ void add(double x) {
-        const rounded r = add_exactly(middle, x);
-        middle = r.sum;
-        low += r.error;
-    }
-    __device__ __forceinline__ bool is_zero() const { return middle == 0 && low == 0; }
-    /* Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008. */
-    __device__ __forceinline__ rounded last_two(double high) const {
-        const rounded u = add_exactly(middle, low), t = add_exactly(high, u.sum);
-        return {t.sum, bf_cuda_element::odd_fma(t.error, 1, u.error)};
-    }
-    __device__ __forceinline__ double with(double high) const {
-        const rounded r = last_two(high);
-        return bf_cuda_element::odd_fma(r.sum, 1, r.error);
-    }
-    __device__ __forceinline__ double rounded_with(double high) const {
-        const rounded r = last_two(high);
-        return r.sum + r.error;
-    }
-};
-
-template <bf_dtype D> struct float_sum {
-    typedef std::conditional_t<D == BF_F64, two_doubles, one_double> Rest;
-    typedef typename bits_type<D>::type Element;
-    typedef Element Result;
-    static constexpr int fraction = bf_cuda_float<D>::bits - 1;
-    static constexpr int width = 8 * (int)sizeof(Element);
+template <bf_dtype D> struct format : bf_cuda_float<D> {
+    typedef typename bits_type<D>::type Bits;
+    static constexpr int bits = bf_cuda_float<D>::bits, fraction = bits - 1;
+    static constexpr int width = 8 * (int)sizeof(Bits);
     static constexpr int fields = (1 << (width - 1 - fraction)) - 1; /* the infinities have it */
 
-    double high;
-    Rest rest;
-    int least, most; /* exponent fields of elements other than 0 */
-
-    static __device__ __forceinline__ float_sum none() {
-        return {-0.0, Rest::none(), NO_EXPONENT, 0};
-    }
-
-    static __device__ __forceinline__ double decode(Element bits) {
+    static __device__ __forceinline__ double decode(Bits held) {
         typename bf_cuda_float<D>::Element x;
-        memcpy(&x, &bits, sizeof x);
+        memcpy(&x, &held, sizeof x);
         return bf_cuda_float<D>::value(x);
     }
-    /* An element that is not 0 and has the field 0 has the exponent of field 1. */
+    /* Elements with this exponent field are below 2^exponent. Those of the field 0 have the
+     * exponent of field 1. */
+    static __device__ __forceinline__ int exponent_of(int field) {
+        return max(field, 1) + bf_cuda_float<D>::least + fraction;
+    }
+};
+
+/* Rounds a + b + c, if that is certain although the sum may be another by up to the margin. It has
+ * 2^-100 of the most that a + b may be, and 2^-50 of the most that c may be. */
+template <bf_dtype to>
+__device__ __forceinline__ bool round_surely(double a, double b, double c, double margin,
+                                             uint64_t *bits) {
+    using namespace bf_cuda_element;
+    if constexpr (to == BF_F64) {
+        const rounded s = add_exactly(a, b);
+        const double rest = c + s.error, sum = s.sum + rest;
+        const double error = rest - (sum - s.sum); /* or the margin is over 2^-51 of the sum */
+        *bits = bits_of(sum);
+        return sum != 0 && sum + (error + margin) == sum && sum + (error - margin) == sum;
+    }
+    const double first = a + b, s = first + c, around = fma(fabs(first), 0x1p-50, margin);
+    const uint64_t up = round_to(to, s + around, -0.0), down = round_to(to, s - around, -0.0);
+    *bits = up;
+    return up == down;
+}
+
+/* Calls run with the dtype of results as an integral constant. */
+template <bf_dtype D, class Run>
+__device__ __forceinline__ bool with_dtype(bf_dtype to, const Run &run) {
+    if (to == D) return run(std::integral_constant<bf_dtype, D>());
+    switch (to) {
+    case BF_F16: return run(std::integral_constant<bf_dtype, BF_F16>());
+    case BF_BF16: return run(std::integral_constant<bf_dtype, BF_BF16>());
+    case BF_F32: return run(std::integral_constant<bf_dtype, BF_F32>());
+    default: return run(std::integral_constant<bf_dtype, BF_F64>());
+    }
+}
+
+template <bf_dtype D> struct float_sum {
+    typedef format<D> F;
+    typedef typename F::Bits Element;
+    typedef Element Result;
+
+    double high, middle, low;
+    int least, most; /* exponent fields of elements other than 0 */
+
+    static __device__ __forceinline__ float_sum none() { return {-0.0, 0, 0, NO_EXPONENT, 0}; }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &, Element bits) {
         const Element magnitude = (Element)(bits << 1) >> 1;
-        const int field = (int)(magnitude >> fraction);
+        const int field = (int)(magnitude >> F::fraction);
         most = max(most, field);
         least = min(least, magnitude != 0 ? field : NO_EXPONENT);
-        add(decode(bits));
+        add(F::decode(bits));
     }
     __device__ __forceinline__ void add(double x) {
         const rounded r = add_exactly(high, x);
         high = r.sum;
-        rest.add(r.error);
+        add_rest(r.error);
+    }
+    __device__ __forceinline__ void add_rest(double x) {
+        const rounded r = add_exactly(middle, x);
+        middle = r.sum;
+        low += r.error;
     }
     /* Makes the rest as small as it can be. A zero keeps its sign. */
     __device__ __forceinline__ void settle() {
-        const Rest before = rest;
-        if (before.is_zero()) return;
-        rest = Rest::none();
-        add_rest(before);
-    }
-    __device__ __forceinline__ void add_rest(const one_double &x) { add(x.low); }
-    __device__ __forceinline__ void add_rest(const two_doubles &x) {
-        const rounded r = add_exactly(x.middle, x.low);
-        add(r.sum);
-        rest.add(r.error);
+        const rounded a = add_exactly(middle, low), b = add_exactly(high, a.sum);
+        const rounded c = add_exactly(b.error, a.error);
+        if (a.sum != 0) high = b.sum;
+        middle = c.sum;
+        low = c.error;
     }
     __device__ __forceinline__ void join(const float_sum &other) {
-        add(other.high);
-        if (!other.rest.is_zero()) join_rest(other.rest);
+        const rounded a = add_exactly(high, other.high), b = add_exactly(middle, other.middle);
+        const rounded c = add_exactly(a.error, b.sum);
+        high = a.sum;
+        middle = c.sum;
+        low = (low + other.low) + (b.error + c.error);
         settle();
         least = min(least, other.least);
         most = max(most, other.most);
     }
-    __device__ __forceinline__ void join_rest(const one_double &x) { rest.add(x.low); }
-    __device__ __forceinline__ void join_rest(const two_doubles &x) {
-        rest.add(x.middle);
-        rest.add(x.low);
+    /* The most by which sums of the line may be wrong: 0, or infinity if some element is infinite
+     * or a sum may be. Let n be the length of the line, and 2^e the bound of elements. Settled
+     * rests are below 2^-51 n 2^e and 2^-103 n 2^e; so each of the three roundings of a join is
+     * below 2^-155 n 2^e, of at most 3 n joins. Threads take up to 32 elements to a settled state:
+     * low is below 2^-90 2^e more then, and the roundings 2^-137 2^e each. */
+    __device__ __forceinline__ double error(const bf_cuda_scan_params &p) const {
+        if (least > most) return 0; /* zeros alone */
+        const int count_bits = bf_bit_length((uint64_t)p.length);
+        const int top = F::exponent_of(most), bottom = F::exponent_of(least) - F::bits;
+        if (most >= F::fields || top + count_bits >= 1023) return INFINITY;
+        if (top + count_bits - bottom <= 159 - SPARE) return 0;
+        return power_of_two(top + max(count_bits - 130, 2 * count_bits - 150));
+    }
+    /* How much a result may differ from what round_surely rounds, the line's error included. */
+    __device__ __forceinline__ double margin(const bf_cuda_scan_params &p) const {
+        const int count_bits = bf_bit_length((uint64_t)p.length);
+        return error(p) + power_of_two(F::exponent_of(most) + count_bits - 98);
     }
     __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool first,
-                                               bool *) const {
-        using namespace bf_cuda_element;
+                                               int *wrong) const {
+        uint64_t bits;
         if (first) return 0;
-        if (p.prefix.to == BF_F64) return bits_of(rest.is_zero() ? high : rest.rounded_with(high));
-        const double x = rest.is_zero() ? high : rest.with(high);
-        switch (p.prefix.to) {
-        case BF_F16: return narrow_f16(odd_float(x));
-        case BF_BF16: return narrow_bf16(odd_float(x));
-        default: return bits_of((float)x);
-        }
+        const double by = margin(p);
+        const bool sure = by < INFINITY && with_dtype<D>(p.prefix.to, [&](auto to) {
+                              return round_surely<to()>(high, middle, low, by, &bits);
+                          });
+        if (sure) return bits;
+        const exact_result r = round_exactly(p, *this);
+        *wrong |= r.wrong;
+        return r.bits;
     }
-    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &p) const {
-        if (least > most) return true;                                       /* zeros alone */
-        const int bottom = max(least, 1), top = max(most, 1) + fraction + 1; /* in fields */
-        const int bits = top - bottom + bf_bit_length((uint64_t)p.length);
-        /* The exponent of a field's last bit is field - 1 + least exponent of all. */
-        const int end = top - 1 + bf_cuda_float<D>::least + bf_bit_length((uint64_t)p.length);
-        return most < fields && bits <= 53 + Rest::bits - SPARE && end < 1023;
+    struct exact_result {
+        uint64_t bits;
+        int wrong;
+    };
+    /* Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008. */
+    static __device__ __noinline__ exact_result round_exactly(const bf_cuda_scan_params &p,
+                                                              float_sum s) {
+        const bf_dtype to = p.prefix.to;
+        if (s.least > s.most) return {round_to(to, s.high, -0.0), 0};
+        const rounded u = add_exactly(s.middle, s.low), t = add_exactly(s.high, u.sum);
+        const double rest = bf_cuda_element::odd_fma(t.error, 1, u.error), by = s.error(p);
+        const uint64_t bits = round_to(to, t.sum, rest);
+        if (by == 0) return {bits, 0};
+        const double up = rest + (by + fabs(rest) * 0x1p-50);
+        const double down = rest - (by + fabs(rest) * 0x1p-50);
+        const bool sure = by < INFINITY && round_to(to, t.sum, up) == round_to(to, t.sum, down);
+        return {bits, sure ? 0 : UNSURE};
+    }
+};
+
+/* What the elements of a tile tell beforehand. */
+template <bf_dtype D> struct float_range {
+    typedef format<D> F;
+    /* Of the upper 32 bits of twice an element: the least of others than 0, minus 1, and the most
+     */
+    uint32_t least, most;
+    uint32_t is_odd; /* some element is -0, or another of which these bits are 0 */
+
+    static __device__ __forceinline__ float_range none() { return {~0u, 0, 0}; }
+    __device__ __forceinline__ void see(typename F::Bits bits) {
+        constexpr int lower = F::width > 32 ? 32 : 0;
+        const uint32_t upper = (uint32_t)(typename F::Bits)((bits >> lower) << 1);
+        most = max(most, upper);
+        least = min(least, upper - 1);
+        if (upper == 0 && bits != 0) is_odd = 1;
+    }
+    /* The range of all threads; the caller synchronizes before the next one. */
+    __device__ __forceinline__ float_range of_block() const {
+        __shared__ float_range of_warps[WARPS];
+        const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
+        float_range all = {bf_cuda_warp_least(least), bf_cuda_warp_most(most),
+                           bf_cuda_warp_or(is_odd)};
+        if (lane == 0) of_warps[warp] = all;
+        __syncthreads();
+#pragma unroll
+        for (const float_range &r : of_warps)
+            all = {min(all.least, r.least), max(all.most, r.most), all.is_odd | r.is_odd};
+        return all;
+    }
+    __device__ __forceinline__ bool is_zero() const { return most == 0 && !is_odd; }
+    /* The exponent fields. */
+    __device__ __forceinline__ int most_field() const { return field_of(most); }
+    __device__ __forceinline__ int least_field() const { return is_odd ? 0 : field_of(least + 1); }
+    static __device__ __forceinline__ int field_of(uint32_t upper) {
+        return (int)(upper >> ((F::width > 32 ? 32 : F::width) - (F::width - F::fraction) + 1));
+    }
+};
+
+/* The results of elements that follow those of a state, as by_states has them. Few need it. */
+template <bf_dtype D>
+__device__ __noinline__ group_results next_exactly(const bf_cuda_scan_params &p, float_sum<D> s,
+                                                   group<float_sum<D>> g, bool skips) {
+    s.settle();
+    return by_states<float_sum<D>>{p, s}.next(g, skips);
+}
+
+/* The way of a tile whose elements are multiples of 2^(exponent - 106 + 2 * COUNT), and less than
+ * 2^exponent. The high unit is 2^(exponent + COUNT - 52): all sums of multiples are less than 2^52
+ * units, and all sums of rests less than 2^53 of the multiples above. */
+template <bf_dtype D> struct by_pairs {
+    typedef format<D> F;
+    typedef float_sum<D> S;
+    static constexpr int COUNT = tile_of<S>::elements == 8192 ? 13 : 12;
+    static_assert(tile_of<S>::elements == 1 << COUNT, "units are for other tiles");
+
+    struct Sum {
+        double high, low;
+        static __device__ __forceinline__ Sum none() { return {-0.0, 0}; }
+        __device__ __forceinline__ void join(const Sum &other) {
+            high += other.high;
+            low += other.low;
+        }
+    };
+    const bf_cuda_scan_params &p;
+    int least, most; /* exponent fields */
+    double start;    /* 1.5 * 2^52 high units */
+    S carried;
+    Sum sum;
+    double margin; /* how much a result may differ from what it is rounded from */
+
+    static __device__ __forceinline__ bool fits(const float_range<D> &r) {
+        if (r.most == 0 || r.is_odd) return false;
+        const int least = r.least_field(), most = r.most_field();
+        const int top = F::exponent_of(most);
+        return most < F::fields && -700 < top && top < 1000 &&
+               top - (F::exponent_of(least) - F::bits) <= 106 - 2 * COUNT;
+    }
+    static __device__ __forceinline__ by_pairs of(const bf_cuda_scan_params &p,
+                                                  const float_range<D> &r) {
+        const int most = r.most_field();
+        const double start = 1.5 * power_of_two(F::exponent_of(most) + COUNT);
+        return {p, r.least_field(), most, start, S::none(), Sum::none(), 0};
+    }
+    __device__ __forceinline__ void take(Sum *to, typename F::Bits bits) const {
+        const double x = F::decode(bits), high = (x + start) - start;
+        to->high += high;
+        to->low += x - high;
+    }
+    __device__ __forceinline__ void settle(Sum *) const {}
+    __device__ __forceinline__ S state(const Sum &all) const {
+        S s = {all.high, 0, 0, least, most};
+        s.add(all.low);
+        return s;
+    }
+    __device__ __forceinline__ void begin(const S &before_tile, const Sum &before) {
+        carried = before_tile;
+        carried.least = min(carried.least, least);
+        carried.most = max(carried.most, most);
+        sum = before;
+        margin = fabs(carried.low) + carried.error(p) + (fabs(carried.high) + start) * 0x1p-100 +
+                 (fabs(carried.middle) + start * (0x1p-54 * (1 << COUNT))) * 0x1p-50;
+    }
+    __device__ __forceinline__ group_results next(const group<S> &g, bool skips) {
+        const Sum before = sum;
+        group_results r;
+        r.wrong = 0;
+        const bool sure = with_dtype<D>(p.prefix.to, [&](auto to) {
+            bool all = !skips && margin < INFINITY;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) {
+                take(&sum, g.x[k]);
+                if (k == 0 && skips) sum = before;
+                all &= round_surely<to()>(carried.high, sum.high, carried.middle + sum.low, margin,
+                                          &r.bits[k]);
+            }
+            return all;
+        });
+        if (sure) return r;
+        S s = carried;
+        s.add(before.high);
+        s.add(before.low);
+        return next_exactly<D>(p, s, g, skips);
+    }
+};
+
+/* Any tile. */
+template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
+    typedef float_sum<D> S;
+    typedef by_states<S> All;
+    int least, most; /* exponent fields */
+    double margin;   /* as in by_pairs */
+    __device__ __forceinline__ void begin(const S &carried, const S &before) {
+        All::begin(carried, before);
+        S of_all = All::s;
+        of_all.least = min(carried.least, least);
+        of_all.most = max(carried.most, most);
+        margin = of_all.margin(All::p);
+    }
+    __device__ __forceinline__ group_results next(const group<S> &g, bool skips) {
+        const S before = All::s;
+        group_results r;
+        r.wrong = 0;
+        const bool sure = with_dtype<D>(All::p.prefix.to, [&](auto to) {
+            bool all = !skips && margin < INFINITY;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) {
+                All::s.take(All::p, g.x[k]);
+                if (k == 0 && skips) All::s = before;
+                all &=
+                    round_surely<to()>(All::s.high, All::s.middle, All::s.low, margin, &r.bits[k]);
+            }
+            return all;
+        });
+        return sure ? r : next_exactly<D>(All::p, before, g, skips);
     }
 };
 
 } // namespace
+
+template <bf_dtype D> struct bf_cuda_scan::ways<float_sum<D>> {
+    typedef float_range<D> Range;
+    static constexpr int blocks = 4;
+    template <class Run>
+    static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &r,
+                                                const Run &run) {
+        if (by_pairs<D>::fits(r))
+            run(by_pairs<D>::of(p, r));
+        else
+            run(by_sums<D>{{p, float_sum<D>::none()},
+                           r.is_zero() ? NO_EXPONENT : r.least_field(),
+                           r.most_field(),
+                           0});
+    }
+};
 
 bf_cuda_scan_kernels bf_cuda_scan_floats(const bf_cuda_scan_params &p) {
     switch (p.prefix.dtype) {

@@ -29,10 +29,9 @@ template <int bytes, bool is_signed> struct sum {
     }
     __device__ __forceinline__ void settle() {}
     __device__ __forceinline__ void join(const sum &other) { total += other.total; }
-    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool, bool *) const {
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool, int *) const {
         return total;
     }
-    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
 };
 
 /* Sums of any integers: 128 bits hold those of as many as there can be. */
@@ -50,11 +49,11 @@ template <bool is_signed> struct wide_sum {
         low += other.low;
         high += other.high + (low < other.low);
     }
-    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool, bool *ok) const {
-        *ok = high == (is_signed ? (int64_t)low >> 63 : 0);
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool,
+                                               int *wrong) const {
+        if (high != (is_signed ? (int64_t)low >> 63 : 0)) *wrong |= REFUSED;
         return low;
     }
-    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
 };
 
 /* Products. Beyond 64 bits one is too large, unless it is 0. */
@@ -80,12 +79,13 @@ template <int bytes, bool is_signed> struct product {
         is_negative = !is_zero && is_negative != other.is_negative;
         wrapped *= other.wrapped;
     }
-    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool, bool *ok) const {
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool,
+                                               int *wrong) const {
         const uint64_t most = is_signed ? ((uint64_t)1 << 63) - 1 + is_negative : ~(uint64_t)0;
-        *ok = p.prefix.options.overflow == BF_OVERFLOW_WRAP || (!is_large && magnitude <= most);
+        const bool fits = !is_large && magnitude <= most;
+        if (!fits && p.prefix.options.overflow != BF_OVERFLOW_WRAP) *wrong |= REFUSED;
         return wrapped;
     }
-    __device__ __forceinline__ bool is_exact(const bf_cuda_scan_params &) const { return true; }
 };
 
 template <bool is_signed> bf_cuda_scan_kernels kernels_for(const bf_cuda_scan_params &p) {

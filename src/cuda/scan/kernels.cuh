@@ -5,8 +5,9 @@
  *   s.take(p, bits)           an element comes behind those of s
  *   s.settle()                after some elements, before there are too many
  *   s.join(other)             the elements of another state come; both are settled, and so is s
- *   s.result(p, first, &ok)   the bits of the result of s; first: it is that of no elements
- *   s.is_exact(p)             whether s, of a whole line, held all sums of its elements */
+ *   s.result(p, first, &wrong)  the bits of the result of s; first: it is that of no elements
+ *
+ * ways<S> are the ways in which a tile of them is scanned. */
 #ifndef BF_CUDA_SCAN_KERNELS_CUH
 #define BF_CUDA_SCAN_KERNELS_CUH
 
@@ -33,11 +34,11 @@ template <class S, class Move> __device__ __forceinline__ S moved(const S &s, co
     return other;
 }
 
-/* The state of the elements of all lanes up to this one. */
-template <class S> __device__ __forceinline__ S join_up_to(S s) {
+/* The state of the elements of all lanes up to this one, if it is one of the first `lanes`. */
+template <int lanes = BF_CUDA_WARP, class S> __device__ __forceinline__ S join_up_to(S s) {
     const unsigned lane = threadIdx.x % BF_CUDA_WARP;
 #pragma unroll
-    for (int d = 1; d < BF_CUDA_WARP; d *= 2) {
+    for (int d = 1; d < lanes; d *= 2) {
         S before = moved(s, [d](uint32_t x) { return __shfl_up_sync(~0u, x, d); });
         if (lane >= (unsigned)d) {
             before.join(s);
@@ -57,10 +58,19 @@ template <class S> __device__ __forceinline__ S of_lane(const S &s, int lane) {
     return moved(s, [lane](uint32_t x) { return __shfl_sync(~0u, x, lane); });
 }
 
-template <class S> __device__ __forceinline__ S join_lanes(S s) {
+/* The state of all threads of the block; thread 0 gets it. */
+template <class S> __device__ __forceinline__ S join_threads(S s) {
+    __shared__ S totals[WARPS];
+    const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
 #pragma unroll
     for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2)
-        s.join(moved(s, [d](uint32_t x) { return __shfl_xor_sync(~0u, x, d); }));
+        s.join(moved(s, [d](uint32_t x) { return __shfl_down_sync(~0u, x, d); }));
+    if (lane == 0) totals[warp] = s;
+    __syncthreads();
+    s = totals[lane % WARPS];
+#pragma unroll
+    for (int d = WARPS / 2; d > 0; d /= 2)
+        s.join(moved(s, [d](uint32_t x) { return __shfl_down_sync(~0u, x, d); }));
     return s;
 }
 
@@ -71,107 +81,146 @@ template <class S> __device__ __forceinline__ S before_thread(const S &mine, S *
     const S up_to = join_up_to(mine);
     if (lane == BF_CUDA_WARP - 1) totals[warp] = up_to;
     __syncthreads();
-    S before = S::none();
-    *all = before;
-#pragma unroll
-    for (int w = 0; w < WARPS; w++) {
-        if (w == warp) before = *all;
-        all->join(totals[w]);
-    }
+    const S up_to_warp = join_up_to<WARPS>(totals[lane % WARPS]);
+    S before = of_lane(up_to_warp, warp > 0 ? warp - 1 : 0);
+    if (warp == 0) before = S::none();
+    *all = of_lane(up_to_warp, WARPS - 1);
     before.join(before_lane(up_to));
     return before;
 }
 
 /* --- results --- */
 
-template <class S>
-__device__ __forceinline__ uint64_t result_of(const bf_cuda_scan_params &p, const S &s,
-                                              bool first) {
-    bool ok = true;
-    const uint64_t bits = s.result(p, first, &ok);
-    if (!ok) p.board->failed = 1;
-    return bits;
-}
+/* What is wrong with a result. */
+enum {
+    REFUSED = 1, /* there is none, or it does not fit */
+    UNSURE = 2   /* the state does not hold it: exact.cu scans the line */
+};
 
 /* Makes the element the next one of s, and returns its result. */
 template <class S>
 __device__ __forceinline__ uint64_t take_next(const bf_cuda_scan_params &p, S *s,
-                                              typename S::Element bits, int64_t i) {
+                                              typename S::Element bits, int64_t i, int *wrong) {
     if (!p.exclusive) s->take(p, bits);
-    const uint64_t result = result_of(p, *s, p.exclusive && i == 0);
+    const uint64_t result = s->result(p, p.exclusive && i == 0, wrong);
     if (p.exclusive) s->take(p, bits);
     return result;
 }
 
-template <class S>
-__device__ __forceinline__ void end_line(const bf_cuda_scan_params &p, const S &all, int64_t line) {
-    if (all.is_exact(p)) return;
+__device__ __forceinline__ void mark(const bf_cuda_scan_params &p, int64_t line) {
     const unsigned long long i = atomicAdd(&p.board->marked, 1ull);
     if (i < BF_CUDA_SCAN_MARKS) p.marked[i] = line;
 }
 
+/* Tells what is wrong with results of a line; once for each line. */
+__device__ __forceinline__ void tell_wrong(const bf_cuda_scan_params &p, int wrong, int64_t line) {
+    if (wrong & REFUSED) p.board->failed = 1;
+    if (wrong & UNSURE) mark(p, line);
+}
+
 /* --- tiles --- */
 
-enum {
-    NOTHING,
-    OWN,
-    UP_TO
-}; /* what is known of a tile: its own state, or that of the line up to it */
+enum { PAUSE = 50 /* ns */, GROUP = 4 /* elements of a thread at once */ };
 
-/* A slot has the words of a state, each with what it is of in its upper half: a word is written and
- * read whole, so nobody waits for the order of writes (NCCL's LL protocol). */
-template <class S> constexpr int words_of = (int)(sizeof(S) / 4);
+/* A slot has the words of a state, each beside a 1: the two are written and read whole, so nobody
+ * waits for the order of writes (NCCL's LL protocol). Two of each are moved at once. */
+template <class S> constexpr int packets_of = (int)(sizeof(S) / 4 + 1) / 2;
+
+constexpr uint64_t TOLD = (uint64_t)1 << 32;
 
 template <class S>
-__device__ __forceinline__ void tell(const bf_cuda_scan_params &p, int64_t tile, uint32_t known,
-                                     const S &s) {
-    volatile uint64_t *slot = p.slots + tile * words_of<S>;
-    uint32_t words[words_of<S>];
+__device__ __forceinline__ void tell(bf_cuda_packet *slots, int64_t tile, const S &s) {
+    uint32_t words[2 * packets_of<S>] = {};
     memcpy(words, &s, sizeof s);
 #pragma unroll
-    for (int k = 0; k < words_of<S>; k++) slot[k] = (uint64_t)known << 32 | words[k];
+    for (int k = 0; k < packets_of<S>; k++)
+        bf_cuda_store_packet(slots + tile * packets_of<S> + k, TOLD | words[2 * k],
+                             TOLD | words[2 * k + 1]);
 }
 
-/* Waits for a tile's state; returns what it is. */
-template <class S>
-__device__ __forceinline__ uint32_t ask(const bf_cuda_scan_params &p, int64_t tile, S *s) {
-    const volatile uint64_t *slot = p.slots + tile * words_of<S>;
-    uint64_t halves[words_of<S>];
-    for (bool whole = false; !whole;) {
+/* What a slot holds. */
+template <class S> struct told {
+    bf_cuda_packet packets[packets_of<S>];
+    __device__ __forceinline__ bool is_whole() const {
+        uint64_t all = TOLD;
 #pragma unroll
-        for (int k = 0; k < words_of<S>; k++) halves[k] = slot[k];
-        whole = halves[0] >> 32 != NOTHING;
-#pragma unroll
-        for (int k = 1; k < words_of<S>; k++) whole = whole && halves[k] >> 32 == halves[0] >> 32;
+        for (const bf_cuda_packet &packet : packets) all &= packet.x & packet.y;
+        return all != 0;
     }
-    uint32_t words[words_of<S>];
+    __device__ __forceinline__ S state() const {
+        uint32_t words[2 * packets_of<S>];
+        S s;
 #pragma unroll
-    for (int k = 0; k < words_of<S>; k++) words[k] = (uint32_t)halves[k];
-    memcpy(s, words, sizeof *s);
-    return (uint32_t)(halves[0] >> 32);
+        for (int k = 0; k < packets_of<S>; k++) {
+            words[2 * k] = (uint32_t)packets[k].x;
+            words[2 * k + 1] = (uint32_t)packets[k].y;
+        }
+        memcpy(&s, words, sizeof s);
+        return s;
+    }
+};
+
+template <class S>
+__device__ __forceinline__ told<S> look(const bf_cuda_packet *slots, int64_t tile) {
+    told<S> found;
+#pragma unroll
+    for (int k = 0; k < packets_of<S>; k++)
+        found.packets[k] = bf_cuda_load_packet(slots + tile * packets_of<S> + k);
+    return found;
 }
 
-/* The state of the line's tiles before this one, of which there are some. One warp calls. */
-template <class S>
-__device__ __forceinline__ S look_back(const bf_cuda_scan_params &p, int64_t tile) {
-    const int lane = threadIdx.x % BF_CUDA_WARP;
-    const int64_t first = tile / p.line_tiles * p.line_tiles;
-    S before = S::none();
-    for (int64_t last = tile - 1;; last -= BF_CUDA_WARP) {
-        S s = S::none();
-        const uint32_t known = last - lane >= first ? ask(p, last - lane, &s) : UP_TO;
-        const unsigned ends = __ballot_sync(~0u, known == UP_TO);
-        if (ends != 0 && lane >= __ffs((int)ends)) s = S::none();
-        s = join_lanes(s);
-        s.join(before);
-        before = s;
-        if (ends != 0) return before;
+template <class S> __device__ __forceinline__ S ask(const bf_cuda_packet *slots, int64_t tile) {
+    told<S> found = look<S>(slots, tile);
+    while (!found.is_whole()) {
+        __nanosleep(PAUSE); /* who asks all the time delays those who tell */
+        found = look<S>(slots, tile);
+    }
+    return found.state();
+}
+
+/* A state, or that of the part of it that is in the line of the last tile. */
+template <class S> struct in_line {
+    S s;
+    uint32_t begins; /* a line begins in these tiles */
+    static __device__ __forceinline__ in_line none() { return {S::none(), 0}; }
+    __device__ __forceinline__ void join(const in_line &next) {
+        if (next.begins) s = S::none();
+        s.join(next.s);
+        begins |= next.begins;
+    }
+};
+
+/* One block tells what is before each tile. It takes as many tiles as have been told, and asks for
+ * the next ones meanwhile. */
+template <class S> __device__ __forceinline__ void chain_tiles(const bf_cuda_scan_params &p) {
+    __shared__ int known;
+    in_line<S> carried = in_line<S>::none();
+    const int t = (int)threadIdx.x;
+    int64_t tile = t;
+    told<S> next = look<S>(p.totals, tile < p.tiles ? tile : 0);
+    if (t == 0) known = THREADS;
+    __syncthreads();
+    for (int64_t first = 0; first < p.tiles;) {
+        const told<S> mine = next;
+        if (tile >= p.tiles || !mine.is_whole()) atomicMin(&known, t);
+        __syncthreads();
+        const int count = known;
+        __syncthreads();
+        if (t == 0) known = THREADS;
+        first += count;
+        const int64_t own = tile;
+        tile = first + t;
+        next = look<S>(p.totals, tile < p.tiles ? tile : 0);
+        __syncthreads();
+        if (count == 0) continue;
+        in_line<S> state = {mine.state(), t < count && own % p.line_tiles == 0}, all;
+        if (t >= count) state = in_line<S>::none();
+        in_line<S> before = carried;
+        before.join(before_thread(state, &all));
+        if (t < count) tell(p.befores, own, state.begins ? S::none() : before.s);
+        carried.join(all);
     }
 }
-
-/* Where element i of a tile lies in shared memory: those of a thread follow each other, and
- * neighbouring threads begin at different banks. */
-constexpr __host__ __device__ __forceinline__ int spread(int i) { return i + i / 32; }
 
 template <class S> struct tile_of {
     typedef typename S::Element Element;
@@ -180,91 +229,257 @@ template <class S> struct tile_of {
         sizeof(Element) == sizeof(Result); /* results replace elements */
     static constexpr int widest = sizeof(Element) > sizeof(Result) ? sizeof(Element)
                                                                    : sizeof(Result);
-    static constexpr int each = widest == 8 ? 8 : 16, elements = each * THREADS;
-    static constexpr int blocks = sizeof(S) > 16 ? 3 : 4; /* a multiprocessor holds so many */
+    static constexpr int each = widest == 8 ? 16 : 32, elements = each * THREADS;
+    /* Where element k * THREADS + t lies in shared memory: those of a thread follow each other, and
+     * neighbouring threads begin at different banks. */
+    static __device__ __forceinline__ int spread(int k, unsigned t) {
+        return k * (THREADS + THREADS / each) + (int)(t + t / each);
+    }
 };
 
-/* Elements of a thread: registers have them, where results do not lie as they do. */
+/* The elements of a thread: registers have them, where results do not lie as they do. */
 template <class S> struct own_elements {
     typename S::Element x[tile_of<S>::is_even ? 1 : tile_of<S>::each];
 };
 
+/* A range that tells nothing. */
+struct nothing_seen {
+    static __device__ __forceinline__ nothing_seen none() { return {}; }
+    template <class Element> __device__ __forceinline__ void see(Element) {}
+    __device__ __forceinline__ nothing_seen of_block() const { return {}; }
+};
+
+/* Elements of a thread that follow each other, and their results. */
+template <class S> struct group { typename S::Element x[GROUP]; };
+struct group_results {
+    uint64_t bits[GROUP];
+    int wrong; /* of any */
+};
+
+/* The way that fits all states: a tile's sums are states, too. Other ways have their own sums, and
+ * the same functions. */
+template <class S> struct by_states {
+    typedef S Sum;
+    const bf_cuda_scan_params &p;
+    S s;
+    __device__ __forceinline__ void take(Sum *to, typename S::Element bits) const {
+        to->take(p, bits);
+    }
+    __device__ __forceinline__ void settle(Sum *to) const { to->settle(); }
+    __device__ __forceinline__ S state(const Sum &all) const { return all; }
+    /* What comes next has these elements before it: those of the tiles before, and of the tile. */
+    __device__ __forceinline__ void begin(const S &carried, const Sum &before) {
+        s = carried;
+        s.join(before);
+    }
+    /* Makes elements the next ones, the first one if it is not skipped. Returns the results behind
+     * each. */
+    __device__ __forceinline__ group_results next(const group<S> &g, bool skips) {
+        group_results r;
+        const S before = s;
+        r.wrong = 0;
+#pragma unroll
+        for (int k = 0; k < GROUP; k++) {
+            s.take(p, g.x[k]);
+            if (k == 0 && skips) s = before;
+            r.bits[k] = s.result(p, k == 0 && skips, &r.wrong);
+        }
+        return r;
+    }
+};
+
+/* Other states have more ways, and what a tile's elements tell beforehand (Range) decides. */
+template <class S> struct ways {
+    typedef nothing_seen Range;
+    static constexpr int blocks = 4; /* that a multiprocessor holds at least */
+    template <class Run>
+    static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &,
+                                                const Run &run) {
+        run(by_states<S>{p, S::none()});
+    }
+};
+
+/* A tile: `n` elements of the line, from number `first` on. */
+struct tile_place {
+    int64_t tile, line, first;
+    int n;
+    int64_t begin, step; /* of elements */
+};
+
 template <class S>
-__global__ void __launch_bounds__(THREADS, tile_of<S>::blocks)
-    scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
+__device__ __forceinline__ tile_place place_of(const bf_cuda_scan_params &p, int64_t tile) {
+    constexpr int most = tile_of<S>::elements;
+    const int64_t line = tile / p.line_tiles, first = tile % p.line_tiles * most;
+    return {tile,
+            line,
+            first,
+            (int)(p.length - first < most ? p.length - first : most),
+            bf_cuda_scan_at(p, line, first),
+            p.reverse ? -p.inner : p.inner};
+}
+
+/* Elements of a tile, as they lie; behind the line are zeros. Prefixes that exclude their own
+ * element include the one before it; what is before the first one is skipped. */
+template <class S, bool last, int count>
+__device__ __forceinline__ void load(const bf_cuda_scan_params &p, const tile_place &at, int from,
+                                     typename S::Element (&x)[count]) {
+    typedef typename S::Element Element;
+    const int t = (int)threadIdx.x + from * THREADS, before = p.exclusive ? 1 : 0;
+    const Element *elements = (const Element *)p.elements + at.begin - before * at.step;
+    if (at.step == 1 && at.n == tile_of<S>::elements && at.first >= before) {
+#pragma unroll
+        for (int k = 0; k < count; k++)
+            x[k] = last ? __ldcs(elements + t + k * THREADS) : elements[t + k * THREADS];
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < count; k++) {
+        const int i = k * THREADS + t;
+        x[k] = 0;
+        if (i < at.n && at.first + i >= before) x[k] = elements[i * at.step];
+    }
+}
+
+template <class S>
+__device__ __forceinline__ bool skips_first(const bf_cuda_scan_params &p, const tile_place &at) {
+    return p.exclusive && at.first == 0 && threadIdx.x == 0;
+}
+
+/* Tells the state of a tile. */
+template <class S>
+__device__ __forceinline__ void reduce_tile(const bf_cuda_scan_params &p, const tile_place &at) {
+    constexpr int each = tile_of<S>::each;
+    typename S::Element x[each];
+    typename ways<S>::Range range = ways<S>::Range::none();
+    load<S, false>(p, at, 0, x);
+#pragma unroll
+    for (int k = 0; k < each; k++) range.see(x[k]);
+    ways<S>::scan(p, range.of_block(), [&](auto way) {
+        typedef typename decltype(way)::Sum Sum;
+        Sum sum = Sum::none();
+#pragma unroll
+        for (int k = 0; k < each; k++) {
+            way.take(&sum, x[k]);
+            if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
+        }
+        way.settle(&sum);
+        const Sum all = join_threads(sum);
+        if (threadIdx.x == 0) tell(p.totals, at.tile, way.state(all));
+    });
+}
+
+/* Writes the results of a tile. */
+template <class S>
+__device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const tile_place &at) {
     typedef typename S::Element Element;
     typedef typename S::Result Result;
-    constexpr int each = tile_of<S>::each, most = tile_of<S>::elements;
-    constexpr bool is_even = tile_of<S>::is_even;
-    __shared__ uint64_t room[(spread(most - 1) + 1) * tile_of<S>::widest / 8 + 1];
-    __shared__ int64_t ticket;
+    typedef tile_of<S> T;
+    constexpr int each = T::each, at_once = 16;
+    __shared__ uint64_t room[(each + 1) * THREADS * T::widest / 8];
     __shared__ S carried;
     Element *const elements = (Element *)room;
     Result *const results = (Result *)room;
-    const int t = (int)threadIdx.x;
-    if (t == 0) ticket = (int64_t)atomicAdd(&p.board->tickets, 1ull);
-    __syncthreads();
-    const int64_t tile = ticket, line = tile / p.line_tiles;
-    const int64_t first = tile % p.line_tiles * most;
-    const int n = (int)(p.length - first < most ? p.length - first : most);
-    const int64_t begin = bf_cuda_scan_at(p, line, first);
-    const int64_t step = p.reverse ? -p.inner : p.inner;
-    {
-        Element x[each];
+    const int t = (int)threadIdx.x, own_first = t * (each + 1);
+    typename ways<S>::Range range = ways<S>::Range::none();
 #pragma unroll
-        for (int k = 0; k < each; k++) {
-            const int i = k * THREADS + t;
-            if (i < n) x[k] = ((const Element *)p.elements)[begin + i * step];
+    for (int from = 0; from < each; from += at_once) {
+        Element x[at_once];
+        load<S, true>(p, at, from, x);
+#pragma unroll
+        for (int k = 0; k < at_once; k++) {
+            range.see(x[k]);
+            elements[T::spread(from + k, threadIdx.x)] = x[k];
         }
-#pragma unroll
-        for (int k = 0; k < each; k++) elements[spread(k * THREADS + t)] = x[k];
     }
+    range = range.of_block();
+    if (t == THREADS - 1) carried = at.first > 0 ? ask<S>(p.befores, at.tile) : S::none();
     __syncthreads();
     own_elements<S> own;
-    S mine = S::none(), all;
+    if constexpr (!T::is_even) {
 #pragma unroll
-    for (int k = 0; k < each; k++) {
-        const Element x = elements[spread(t * each + k)];
-        if (!is_even) own.x[is_even ? 0 : k] = x;
-        if (t * each + k < n) mine.take(p, x);
+        for (int k = 0; k < each; k++) own.x[k] = elements[own_first + k];
     }
-    mine.settle();
-    const S before = before_thread(mine, &all);
-    if (t < BF_CUDA_WARP) {
-        if (t == 0) tell(p, tile, first == 0 ? UP_TO : OWN, all);
-        S up_to = S::none();
-        if (first > 0) {
-            up_to = look_back<S>(p, tile);
-            if (t == 0) carried = up_to;
-            up_to.join(all);
-            if (t == 0) tell(p, tile, UP_TO, up_to);
-        } else if (t == 0) {
-            carried = up_to;
-        }
-    }
-    __syncthreads();
-    S s = carried;
-    s.join(before);
-    const bool usual = p.to_bytes == (int)sizeof(Result);
-#pragma unroll
-    for (int k = 0; k < each; k++) {
-        const int i = t * each + k;
-        if (i >= n) break;
-        const Element x = is_even ? elements[spread(i)] : own.x[is_even ? 0 : k];
-        const uint64_t bits = take_next(p, &s, x, first + i);
-        if (usual)
-            results[spread(i)] = (Result)bits;
+    const auto get = [&](int k) -> Element {
+        if constexpr (T::is_even)
+            return elements[own_first + k];
         else
-            store_bits(p.values, p.to_bytes, begin + i * step, bits);
-    }
-    if (first + n == p.length && t == (n - 1) / each) end_line(p, s, line);
+            return own.x[k];
+    };
+    const int mine = at.n - t * each; /* elements of this thread, if over 0 */
+    const bool usual = p.to_bytes == (int)sizeof(Result);
+    int wrong = 0;
+    ways<S>::scan(p, range, [&](auto way) {
+        typedef typename decltype(way)::Sum Sum;
+        Sum sum = Sum::none(), all;
+#pragma unroll GROUP
+        for (int k = 0; k < each && mine > 0; k++) {
+            way.take(&sum, get(k));
+            if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
+        }
+        way.settle(&sum);
+        const Sum before = before_thread(sum, &all);
+        way.begin(carried, before);
+#pragma unroll(T::is_even ? 1 : each / GROUP)
+        for (int from = 0; from < each && from < mine; from += GROUP) {
+            group<S> g;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) g.x[k] = get(from + k);
+            const group_results r = way.next(g, from == 0 && skips_first<S>(p, at));
+            wrong |= r.wrong;
+            if (usual) {
+#pragma unroll
+                for (int k = 0; k < GROUP; k++) results[own_first + from + k] = (Result)r.bits[k];
+            } else {
+#pragma unroll
+                for (int k = 0; k < GROUP; k++)
+                    if (from + k < mine)
+                        store_bits(p.values, p.to_bytes, at.begin + (t * each + from + k) * at.step,
+                                   r.bits[k]);
+            }
+        }
+    });
+    if ((wrong & UNSURE) && atomicExch(&p.unsure[at.line], 1u) != 0) wrong &= ~UNSURE;
+    tell_wrong(p, wrong, at.line);
     if (!usual) return;
     __syncthreads();
+    Result *const values = (Result *)p.values + at.begin;
+    if (at.n == T::elements && at.step == 1) {
+#pragma unroll
+        for (int k = 0; k < each; k++)
+            __stcs(values + k * THREADS + t, results[T::spread(k, threadIdx.x)]);
+        return;
+    }
 #pragma unroll
     for (int k = 0; k < each; k++) {
         const int i = k * THREADS + t;
-        if (i < n) ((Result *)p.values)[begin + i * step] = results[spread(i)];
+        if (i < at.n) values[i * at.step] = results[T::spread(k, threadIdx.x)];
     }
+}
+
+/* Blocks take tasks in order: one chains all tiles; then a tile is reduced, and one scanned that
+ * was reduced so many tiles before that its elements are still in the cache, and what is before it
+ * is known. Lines of one tile are scanned alone. */
+template <class S>
+__global__ void __launch_bounds__(THREADS, ways<S>::blocks)
+    scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
+    __shared__ int64_t ticket;
+    int64_t tile = blockIdx.x;
+    bool reduces = false;
+    if (p.line_tiles > 1) {
+        if (threadIdx.x == 0) ticket = (int64_t)atomicAdd(&p.board->tickets, 1ull) - 1;
+        __syncthreads();
+        if (ticket < 0) {
+            chain_tiles<S>(p);
+            return;
+        }
+        reduces = ticket % 2 == 0;
+        tile = ticket / 2 - (reduces ? 0 : p.lag);
+    }
+    if (tile < 0 || tile >= p.tiles) return;
+    if (reduces)
+        reduce_tile<S>(p, place_of<S>(p, tile));
+    else
+        scan_tile<S>(p, place_of<S>(p, tile));
 }
 
 /* --- a warp a line --- */
@@ -278,6 +493,7 @@ __global__ void __launch_bounds__(THREADS)
     int64_t line = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / BF_CUDA_WARP;
     for (; line < lines; line += (int64_t)gridDim.x * WARPS) {
         S carried = S::none();
+        int wrong = 0;
         for (int64_t first = 0; first < p.length; first += BF_CUDA_WARP) {
             const int64_t i = first + lane;
             const bool is_there = i < p.length;
@@ -289,10 +505,11 @@ __global__ void __launch_bounds__(THREADS)
             const S up_to = join_up_to(mine);
             S s = carried;
             s.join(before_lane(up_to));
-            if (is_there) store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, i));
+            if (is_there) store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, i, &wrong));
             carried.join(of_lane(up_to, BF_CUDA_WARP - 1));
         }
-        if (lane == 0) end_line(p, carried, line);
+        wrong = (int)bf_cuda_warp_or((uint32_t)wrong);
+        if (lane == 0) tell_wrong(p, wrong, line);
     }
 }
 
@@ -304,21 +521,22 @@ __global__ void __launch_bounds__(THREADS)
     typedef typename S::Element Element;
     for (int64_t line : bf_cuda_indices<THREADS>(p.outer * p.inner)) {
         S s = S::none();
+        int wrong = 0;
         int64_t at = bf_cuda_scan_at(p, line, 0);
         const int64_t step = p.reverse ? -p.inner : p.inner;
 #pragma unroll 4
         for (int64_t i = 0; i < p.length; i++, at += step) {
             const Element x = ((const Element *)p.elements)[at];
-            store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, i));
+            store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, i, &wrong));
             s.settle();
         }
-        end_line(p, s, line);
+        tell_wrong(p, wrong, line);
     }
 }
 
 template <class S> bf_cuda_scan_kernels kernels_of() {
     return {(const void *)scan_tiles<S>, (const void *)scan_by_warps<S>,
-            (const void *)scan_columns<S>, tile_of<S>::elements, (int)sizeof(S)};
+            (const void *)scan_columns<S>, tile_of<S>::elements, packets_of<S>};
 }
 
 } // namespace bf_cuda_scan

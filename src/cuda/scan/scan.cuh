@@ -1,11 +1,12 @@
 /* Scans on a GPU: what the files share.
  *
- *   scan.cu       a call: which kernel takes which lines, and what they could not do
- *   kernels.cuh   the kernels, of any states: tiles of long lines by look-back (Merrill and
- * Garland, Single-pass parallel prefix scan with decoupled look-back, 2016), a warp a short line, a
- * thread a column integers.cu   states of sums and products of integers extremes.cu   states of
- * minima and maxima floats.cu     states of sums of floats: two doubles, while these hold every sum
- * of the line exact.cu      all other lines of floats, by the words of the rules
+ *   scan.cu        a call: which kernel takes which lines, and what they could not do
+ *   kernels.cuh    the kernels, of any states: tiles of long lines, a warp a short line, a thread a
+ *                  column
+ *   integers.cu    states of sums and products of integers
+ *   extremes.cu    states of minima and maxima
+ *   floats.cu      states of sums of floats: three doubles, while these tell every result
+ *   exact.cu       all other lines of floats, by the words of the rules
  *
  * A state is that of some neighbouring elements; states are joined in any order. */
 #ifndef BF_CUDA_SCAN_SCAN_CUH
@@ -13,6 +14,7 @@
 
 #include "cuda/runtime/call.cuh"
 #include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/ptx.cuh"
 #include "rules/scan/prefix.h"
 
 extern "C" {
@@ -42,16 +44,19 @@ struct bf_cuda_scan_params {
     bf_cuda_scan_board *board;
     int64_t *marked; /* lines that the board counts, if they are no more than listed */
 
-    /* tiles of long lines, and what they tell each other: words of states; 0 at first */
+    /* Tiles of long lines; packets with the state of each, and with that of the line before it.
+     * Whether a line is marked. They are 0 at first. */
     int64_t line_tiles, tiles;
-    uint64_t *slots;
+    bf_cuda_packet *totals, *befores;
+    unsigned *unsure;
+    int64_t lag; /* a tile is scanned when the one so many behind it is reduced */
 };
 
 /* The kernels of a kind of state. */
 struct bf_cuda_scan_kernels {
     const void *tiles, *warps, *columns;
-    int tile;  /* elements of a tile */
-    int state; /* bytes of a state */
+    int tile;    /* elements of a tile */
+    int packets; /* of a state */
 };
 
 bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p);
