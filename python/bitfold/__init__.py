@@ -77,6 +77,10 @@ have these keyword arguments besides:
     overflow   "wrap": integers that do not fit are taken modulo 2^64
     fits       True: as "wrap", and a second array, of bools, says which results fit
     empty      the min, max, argmin or argmax of no elements, which otherwise raises EmptyError
+    check      "now" (default): a call that may fail for its data, such as integers whose sum may not fit or an index,
+               waits for the GPU. "later": it does not, for tensors of a library whose current stream bitfold follows
+               (PyTorch); this thread's next call on that stream, or check(), raises the error, and the results are
+               not defined
     out        the array to write to, of the dtype and the shape of the results, which the call returns. sort and
                argsort, medians and quantiles along axes, cumulative_sum and the like, map and evaluate have it, too.
                It lies in the memory of no input; that of sort, cumulative_sum, map and evaluate may be an input
@@ -115,15 +119,15 @@ from ._sorter import Sorter
 from ._table import Table
 from ._times import are_times, reduce_times
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, CHECKS, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
     OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, _stream_context, byref, c_int, c_void_p,
-    forget, lib, native, new_lock, whole,
+    forget, lib, native, new_lock, stream_contexts, whole,
 )  # fmt: skip
 
 __version__ = lib.bf_version().decode()
 __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression",
-    "result_dtype", "julia", "palette_colors", "histogram", "Histogram", "HistogramInfo", "bincount",
+    "result_dtype", "julia", "palette_colors", "check", "histogram", "Histogram", "HistogramInfo", "bincount",
     "read_csv", "group", "Dictionary", "Column", "Columns",
     *_of_axis, "Comm", "Table", "Result", *_of_order, *_of_scan, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
@@ -285,10 +289,12 @@ def _number(table, what, name):
 
 
 def _options(
-    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, **unknown
-):
+    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, check="now",
+    **unknown,
+):  # fmt: skip
     if unknown:
         _library.refuse_unknown(unknown)
+    _number(CHECKS, "check", check)  # what Python calls has been checked when it returns
     ddof = ddof if correction is None else correction
     if isinstance(ddof, float) and ddof.is_integer():  # as the standard has it
         ddof = int(ddof)
@@ -317,6 +323,18 @@ def _scale_of(views, given=None):
 def _options_of(views, /, *, scale=None, **options):
     """Returns the options of a call, with the scale of the decimals that it takes."""
     return _options(scale=_scale_of(views, scale) or 0, **options)
+
+
+def check():
+    """Waits for this thread's calls on GPUs that have check="later", and raises the error of the first that failed.
+
+    >>> bitfold.sum(numpy.ones((2, 3)), axis=0, check="later")  # nothing waits for a GPU here
+    array([2., 2., 2.])
+    >>> bitfold.check()
+    """
+    for context in stream_contexts():
+        if context._lock.take_later():
+            context._call(lib.bf_context_synchronize, context._handle)
 
 
 # ---- reductions -----------------------------------------------------------------------------------

@@ -112,6 +112,8 @@ _Exact: TypeAlias = _Number | Any  # with a scale a decimal.Decimal: Any, so tha
                                    # cast
 _Axis: TypeAlias = int | Sequence[int]
 
+def check() -> None: ...
+
 class _Rules(TypedDict, total=False):
     nan: _Nan
     out_dtype: _Dtype | None
@@ -119,6 +121,7 @@ class _Rules(TypedDict, total=False):
     correction: float | None
     overflow: _Overflow
     scale: int
+    check: Literal["now", "later"]
 
 class _Options(_Rules, total=False):
     dtype: _Dtype | None

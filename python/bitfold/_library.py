@@ -9,6 +9,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, 
 
 I192, I128 = 32, 34  # as in include/bitfold/types.h
 NAN_POLICIES = {"propagate": 0, "skip": 1, "error": 2}
+CHECKS = {"now": 0, "later": 1}
 OVERFLOW_POLICIES = {"error": 0, "wrap": 1}
 MAX_DIMS = 8
 VALUE_TEXT = 96
@@ -331,6 +332,11 @@ def _default_context():
 
 
 LEGACY_STREAM, _MOST_STREAMS = 1, 64
+
+
+def stream_contexts():
+    """Returns the contexts of this thread's calls on streams."""
+    return [*_local.__dict__.get("streams", {}).values()]
 
 
 def _stream_context(gpu, stream):

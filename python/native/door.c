@@ -22,10 +22,11 @@ typedef enum role {
     DDOF,
     OUT_DTYPE,
     DESCENDING,
+    CHECK,
     ROLES
 } role;
 
-enum { PARAMETERS = 7, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
+enum { PARAMETERS = 8, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
 
 /* A call on its way. */
 typedef struct call {
@@ -40,6 +41,7 @@ typedef struct call {
     bool keepdims;
     double q[QUANTILES];
     int n_q;
+    bool later; /* what may fail for its data is enqueued, and checked later */
     bool has_options;
     bf_reduce_options reduce; /* if it has */
     bf_order_options order;
@@ -170,10 +172,21 @@ static bool read_name(PyObject *numbers, PyObject *name, int64_t *found) {
     return number != NULL && read_whole(number, INT_MIN, INT_MAX, found);
 }
 
+/* When a call on a GPU is checked that may fail for its data: now, for which it waits, or later. */
+static bool read_check(const call *c, bool *later) {
+    PyObject *check = c->given[CHECK];
+    *later = check != NULL && PyUnicode_Check(check) &&
+             PyUnicode_CompareWithASCIIString(check, "later") == 0;
+    return check == NULL || *later ||
+           (PyUnicode_Check(check) && PyUnicode_CompareWithASCIIString(check, "now") == 0);
+}
+
 static bool read_options(call *c) {
     PyObject *ddof = c->given[DDOF], *reverse = c->given[DESCENDING];
     int64_t nan = BF_NAN_PROPAGATE, dtype = BF_NONE, freedom = 0;
-    c->has_options = c->given[NAN_POLICY] || ddof || c->given[OUT_DTYPE] || reverse;
+    c->has_options =
+        c->given[NAN_POLICY] || ddof || c->given[OUT_DTYPE] || reverse || c->given[CHECK];
+    if (!read_check(c, &c->later)) return false;
     if (!c->has_options) return true;
     if (!read_name(c->module->nan_policies, c->given[NAN_POLICY], &nan)) return false;
     if (!read_name(c->module->dtypes, c->given[OUT_DTYPE], &dtype)) return false;
@@ -358,14 +371,36 @@ static bool may_fail(const call *c) {
     return op != BF_SUM || !has_room_for_sums(c, c->arrays[0].view.dtype, length);
 }
 
+static bool is_contiguous(const bf_array *x) {
+    int64_t step = 1;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        if (x->shape[d] != 1 && x->strides[d] != step) return false;
+        step *= x->shape[d];
+    }
+    return true;
+}
+
+/* Whether a call returns before its work is done: what cannot fail does, and what is checked later,
+ * which the context is told. */
+static bool is_enqueued(call *c, bool may_fail) {
+    if (!is_on_gpu(c) || (may_fail && !c->later)) return false;
+    c->reduce.later = may_fail;
+    c->lock->later |= may_fail;
+    return true;
+}
+
+/* Places are wrong, or right, as data are. Copies are waited for. */
+static bool are_rows_enqueued(call *c) {
+    return is_contiguous(&c->arrays[0].view) && is_contiguous(&c->arrays[1].view) &&
+           is_enqueued(c, true);
+}
+
 static bf_status run_reduction(call *c) {
     const native_library *l = &c->module->library;
     const bf_reduction op = (bf_reduction)c->function->choice;
     const bf_array *x = &c->arrays[0].view;
     if (c->results == 0) return l->bf_reduce(c->lock->context, op, x, reduce_options(c), &c->value);
-    /* What cannot fail is not waited for. */
-    const bool waits = !is_on_gpu(c) || may_fail(c);
-    return (waits ? l->bf_reduce_axes : l->bf_reduce_axes_async)(
+    return (is_enqueued(c, may_fail(c)) ? l->bf_reduce_axes_async : l->bf_reduce_axes)(
         c->lock->context, op, x, c->axes, c->n_axes, reduce_options(c), &c->target[0], NULL);
 }
 
@@ -378,15 +413,23 @@ static bf_status run_dot(call *c) {
 }
 
 static bf_status run_segments(call *c) {
-    return c->module->library.bf_reduce_segments(
-        c->lock->context, (bf_reduction)c->function->choice, &c->arrays[0].view, &c->arrays[1].view,
-        reduce_options(c), &c->target[0], NULL);
+    const native_library *l = &c->module->library;
+    const bf_reduction op = (bf_reduction)c->function->choice;
+    const bf_array *x = &c->arrays[0].view, *offsets = &c->arrays[1].view, *to = &c->target[0];
+    if (!are_rows_enqueued(c))
+        return l->bf_reduce_segments(c->lock->context, op, x, offsets, reduce_options(c), to, NULL);
+    return l->bf_reduce_segments_async(c->lock->context, op, x, offsets, reduce_options(c), to,
+                                       NULL, NULL);
 }
 
 static bf_status run_index(call *c) {
-    return c->module->library.bf_reduce_index(c->lock->context, (bf_reduction)c->function->choice,
-                                              &c->arrays[0].view, &c->arrays[1].view,
-                                              reduce_options(c), &c->target[0], NULL);
+    const native_library *l = &c->module->library;
+    const bf_reduction op = (bf_reduction)c->function->choice;
+    const bf_array *x = &c->arrays[0].view, *index = &c->arrays[1].view, *to = &c->target[0];
+    if (!are_rows_enqueued(c))
+        return l->bf_reduce_index(c->lock->context, op, x, index, reduce_options(c), to, NULL);
+    return l->bf_reduce_index_async(c->lock->context, op, x, index, reduce_options(c), to, NULL,
+                                    NULL);
 }
 
 static bf_status run_sort(call *c) {
@@ -427,6 +470,16 @@ static bf_status run_histogram(call *c) {
                                               &c->histogram);
 }
 
+/* Whether a call of the library has succeeded; else there is an exception. */
+static bool succeeds(const call *c, bf_status status) {
+    if (status == BF_OK) return true;
+    PyObject *given =
+        Py_BuildValue("iK", (int)status, (unsigned long long)(uintptr_t)c->lock->context);
+    Py_XDECREF(given != NULL ? native_rule(c->module, "fail", given) : NULL);
+    Py_XDECREF(given);
+    return false;
+}
+
 /* A call on few elements of the host takes less time than to let other threads of Python go on. */
 static bool run(call *c) {
     PyThreadState *state = NULL;
@@ -435,12 +488,7 @@ static bool run(call *c) {
     if (long_one) state = PyEval_SaveThread();
     const bf_status status = c->function->row->run(c);
     if (state != NULL) PyEval_RestoreThread(state);
-    if (status == BF_OK) return true;
-    PyObject *given =
-        Py_BuildValue("iK", (int)status, (unsigned long long)(uintptr_t)c->lock->context);
-    Py_XDECREF(given != NULL ? native_rule(c->module, "fail", given) : NULL);
-    Py_XDECREF(given);
-    return false;
+    return succeeds(c, status);
 }
 
 /* ---- what is given back ---------------------------------------------------------------------- */
@@ -500,7 +548,9 @@ static PyObject *finish_histogram(call *c) {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define OF_REDUCTIONS                                                                              \
-    {"nan", NAN_POLICY}, {"ddof", DDOF}, {"correction", DDOF}, { "out_dtype", OUT_DTYPE }
+    {"nan", NAN_POLICY}, {"ddof", DDOF}, {"correction", DDOF}, {"out_dtype", OUT_DTYPE}, {         \
+        "check", CHECK                                                                             \
+    }
 
 static const row rows[] = {
     {"reduction",
@@ -585,13 +635,13 @@ static void let_go(call *c) {
     Py_CLEAR(c->lock);
 }
 
-/* Holds a context instead of the one that is held. */
+/* Holds a context instead of the one that is held. What failed since it was checked is raised. */
 static bool hold(call *c, native_lock *lock) {
     let_go(c);
     if (lock == NULL || lock->context == NULL) return false;
     c->lock = (native_lock *)Py_NewRef((PyObject *)lock);
     native_acquire(lock);
-    return true;
+    return !lock->later || succeeds(c, c->module->library.bf_context_failure(lock->context));
 }
 
 /* Calls on tensors of a GPU go to the stream that their library works on now: they see what is

@@ -79,10 +79,22 @@ static void destroy(PyObject *self) {
     Py_DECREF(type);
 }
 
+static PyObject *take_later(PyObject *self, PyObject *unused) {
+    (void)unused;
+    native_lock *lock = (native_lock *)self;
+    const bool later = lock->later;
+    lock->later = false;
+    return Py_NewRef(later ? Py_True : Py_False);
+}
+
 static PyMethodDef methods[] = {
     {"__enter__", enter, METH_NOARGS, NULL},
     {"__exit__", leave, METH_VARARGS, NULL},
     {"forget", forget, METH_NOARGS, "forget()\n\nSays that the context is no more."},
+    {"take_later", take_later, METH_NOARGS,
+     "take_later()\n\nReturns whether calls were enqueued that are checked later, since it was "
+     "last "
+     "asked."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -41,8 +41,11 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_dtype)                                                                             \
     X(bf_reduce_axes)                                                                              \
     X(bf_reduce_axes_async)                                                                        \
+    X(bf_context_failure)                                                                          \
     X(bf_reduce_segments)                                                                          \
+    X(bf_reduce_segments_async)                                                                    \
     X(bf_reduce_index)                                                                             \
+    X(bf_reduce_index_async)                                                                       \
     X(bf_dot)                                                                                      \
     X(bf_dot_axes)                                                                                 \
     X(bf_sort)                                                                                     \
@@ -112,6 +115,7 @@ typedef struct native_lock {
     atomic_int threads;      /* how many hold it or wait for it: one holds it */
     atomic_ulong owner;      /* the thread that holds it; 0: none */
     int depth;               /* how often it does */
+    bool later;              /* calls were enqueued that are checked later */
 } native_lock;
 
 extern PyType_Spec native_lock_spec;

@@ -195,10 +195,12 @@ class Cupy(OnGpu):
     def test_what_cannot_fail_is_not_waited_for(self):
         cupy = self.module
         x, spin = cupy.arange(6000.0).reshape(2, 3000), cupy.RawKernel(SPIN, "spin")
+        slots, columns = cupy.arange(3000) % 7, cupy.ascontiguousarray(x.T)
         cupy.cuda.Device().synchronize()
 
         def calls():
-            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1)]
+            made = bitfold.index_add(7, slots, columns, check="later")
+            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made]
 
         for stream in (cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream.null):
             with stream:
@@ -213,6 +215,10 @@ class Cupy(OnGpu):
                 self.assertIsInstance(made[0], cupy.ndarray)
                 self.assertEqual(made[0].tolist(), [4498500.0, 13498500.0])
                 self.assertEqual(made[1].tolist(), [1499, 1499])
+                self.assertEqual(made[2].sum().item(), 17997000.0)
+        with self.assertRaisesRegex(bitfold.ArgumentError, "index 5 is 5, outside 0 to 4"):
+            bitfold.index_add(5, slots, cupy.ones(3000), check="later")
+            bitfold.check()
 
     def test_arrays_of_two_libraries(self):
         torch = importlib.import_module("torch")
@@ -310,8 +316,10 @@ class Torch(OnGpu):
         x = torch.zeros(50, 400, device="cuda", dtype=torch.float64)
         calls = [
             lambda: bitfold.sum(x, axis=0), lambda: bitfold.var(x, axis=1), lambda: bitfold.max(x, axis=0),
-            lambda: torch.ops.bitfold.mean(x, [1]) * 2,
+            lambda: torch.ops.bitfold.mean(x, [1]) * 2, lambda: torch.ops.bitfold.index_add(7, slots, x),
+            lambda: bitfold.segment_max(x, ends, check="later"),
         ]  # fmt: skip
+        slots, ends = torch.arange(50, device="cuda") % 7, torch.tensor([0, 20, 50], device="cuda")
         side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -339,6 +347,45 @@ class Torch(OnGpu):
             bitfold.max(torch.zeros(0, 2, device="cuda"), axis=0)
         wide = torch.full((3, 2), 2**31 - 1, device="cuda", dtype=torch.int32)
         self.assertEqual(bitfold.sum(wide, axis=0).tolist(), [3 * (2**31 - 1)] * 2)
+
+    def test_what_data_make_fail_later(self):
+        torch = self.module
+        ones, wide = torch.ones(3, 2, device="cuda"), torch.full((3, 2), 2**62, device="cuda")
+        places, more = torch.tensor([0, 5, 1], device="cuda"), torch.tensor([0, 2, 9], device="cuda")
+        torch.cuda.synchronize()
+        failing = [
+            (bitfold.RangeError, "result 0 does not fit i64", lambda: bitfold.sum(wide, axis=0, check="later")),
+            (bitfold.ArgumentError, "index 1 is 5", lambda: bitfold.index_add(5, places, ones, check="later")),
+            (bitfold.ArgumentError, "index 1 is 5", lambda: bitfold.index_prod(5, places, ones, check="later")),
+            (bitfold.ArgumentError, "offset 2 is 9", lambda: bitfold.segment_var(ones, more, check="later")),
+            (bitfold.NanError, "NaN", lambda: bitfold.mean(ones / 0 * 0, axis=0, nan="error", check="later")),
+            (bitfold.EmptyError, "result 4", lambda: bitfold.index_max(6, places, ones, check="later")),
+            (bitfold.EmptyError, "result 0", lambda: bitfold.max(ones[:0], axis=0, check="later")),
+        ]  # fmt: skip
+        for kind, text, call in failing:
+            self.assertEqual(call().shape[-1], 2)
+            with self.assertRaisesRegex(kind, text):
+                bitfold.check()
+            bitfold.check()  # it is reported once
+            call()
+            torch.cuda.synchronize()
+            with self.assertRaisesRegex(kind, text):
+                bitfold.sum(ones)
+            self.assertEqual(bitfold.sum(ones), 6)
+        event = torch.cuda.Event()
+        for cycles in 1, 1_000_000_000:  # a kernel that is loaded may wait for all others
+            torch.cuda._sleep(cycles)
+            made = [
+                bitfold.index_add(6, places, ones, check="later"), bitfold.segment_max(ones, more[:2], check="later"),
+                bitfold.sum(wide // 4, axis=0, check="later"),
+            ]  # fmt: skip
+        event.record()
+        self.assertFalse(event.query(), "a call waited")
+        bitfold.check()
+        self.assertTrue(event.query())
+        found = [each.tolist() for each in made]
+        self.assertEqual(found[0], [[1, 1], [1, 1], [0, 0], [0, 0], [0, 0], [1, 1]])
+        self.assertEqual(found[1:], [[[1, 1]], [3 * 2**60] * 2])
 
     def test_threads_with_streams(self):
         torch, x = self.module, self.module.arange(5000.0, device="cuda").reshape(50, 100)

@@ -20,7 +20,7 @@ P = inspect.Parameter
 DEFAULTS = {
     "nan": "propagate", "out_dtype": None, "ddof": 0, "correction": None, "overflow": "error",
     "dtype": None, "context": None, "null": "error", "fits": False, "empty": None, "scale": 0,
-    "where": True, "initial": None, "out": None, "weights": None,
+    "where": True, "initial": None, "out": None, "weights": None, "check": "now",
 }  # fmt: skip
 
 # Lines that a type checker takes; after each "# type: ignore" one that it must not.

@@ -150,6 +150,8 @@ def reduce(op, way, arrays, dtype=None, correction=1, empty=None):
         options["correction"] = correction
     if dtype.is_floating_point and op not in ("min", "max"):
         options["out_dtype"] = "f64" if dtype == torch.float64 else "f32"
+    if arrays[0].is_cuda and torch.cuda.is_current_stream_capturing():
+        options["check"] = "later"  # a graph waits for nothing
     made = way.reduce(op, arrays, **options)
     if made.dtype == torch.uint64 and dtype == torch.int64:
         return _signed(made)
