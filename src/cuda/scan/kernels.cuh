@@ -411,10 +411,12 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
     ways<S>::scan(p, range, [&](auto way) {
         typedef typename decltype(way)::Sum Sum;
         Sum sum = Sum::none(), all;
+        if (mine > 0) {
 #pragma unroll GROUP
-        for (int k = 0; k < each && mine > 0; k++) {
-            way.take(&sum, get(k));
-            if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
+            for (int k = 0; k < each; k++) {
+                way.take(&sum, get(k));
+                if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
+            }
         }
         way.settle(&sum);
         const Sum before = before_thread(sum, &all);
