@@ -18,6 +18,13 @@ static __device__ __forceinline__ uint64_t bf_cuda_shift_right(uint64_t x, int b
     asm("shr.u64 %0, %1, %2;" : "=l"(shifted) : "l"(x), "r"(by));
     return shifted;
 }
+/* Adds a number of 128 bits to another. */
+static __device__ __forceinline__ void bf_cuda_add_wide(uint64_t *low, int64_t *high,
+                                                        uint64_t other_low, int64_t other_high) {
+    asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;"
+        : "+l"(*low), "+l"(*high)
+        : "l"(other_low), "l"(other_high));
+}
 
 /* Returns 0xffff for each half whose top bit is set. */
 static __device__ __forceinline__ uint32_t bf_cuda_half_masks(uint32_t x) {

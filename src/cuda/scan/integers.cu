@@ -46,8 +46,7 @@ template <bool is_signed> struct wide_sum {
     }
     __device__ __forceinline__ void settle() {}
     __device__ __forceinline__ void join(const wide_sum &other) {
-        low += other.low;
-        high += other.high + (low < other.low);
+        bf_cuda_add_wide(&low, &high, other.low, other.high);
     }
     __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool,
                                                int *wrong) const {
