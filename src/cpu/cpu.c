@@ -11,6 +11,7 @@
 #include "cpu/map/map.h"
 #include "cpu/order/order.h"
 #include "cpu/reduce/reduce.h"
+#include "cpu/scan/rolling.h"
 #include "cpu/scan/scan.h"
 #include "cpu/table/table.h"
 

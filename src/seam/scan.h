@@ -3,6 +3,7 @@
 #define BF_SEAM_SCAN_H
 
 #include "rules/scan/prefix.h"
+#include "rules/scan/window.h"
 #include "seam/backend.h"
 #include <bitfold/scan.h>
 
@@ -23,19 +24,25 @@ typedef struct bf_scan_job {
 /* Windows of such lines: result number k of a line is that of the window of its element k * step.
  */
 typedef struct bf_rolling_job {
-    bf_reduction op; /* BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN or BF_MAX */
-    bf_kind kind;    /* the kind of op */
-    bool counts;     /* op says nothing: elements that are no NaN are counted */
-    bf_dtype dtype, to;
-    bf_reduce_options options; /* nan and ddof; others are the defaults */
-    int64_t window, after;     /* elements of a window, and how many of them follow its own: fewer
-                                  at the ends of a line */
-    int64_t least;             /* the fewest that a result is made of, >= 0; else it is NaN */
+    bf_window window;    /* what is made of each window: options are checked */
+    int64_t size, after; /* elements of a window, and how many of them follow its own: fewer at the
+                            ends of a line */
     int64_t step;
     int64_t outer, length, inner, results; /* > 0 */
     const void *elements;
     void *values;
 } bf_rolling_job;
+
+/* The window of result k has elements [first, end). */
+BF_RULE int64_t bf_rolling_first(const bf_rolling_job *job, int64_t k) {
+    int64_t at = k * job->step, before = job->size - job->after - 1;
+    return at > before ? at - before : 0;
+}
+
+BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
+    int64_t at = k * job->step;
+    return job->after < job->length - at ? at + job->after + 1 : job->length;
+}
 
 /* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the

@@ -17,19 +17,6 @@ typedef struct rolling {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool is_op(bf_reduction op) {
-    return op == BF_SUM || op == BF_MEAN || op == BF_VAR || op == BF_STD || op == BF_MIN ||
-           op == BF_MAX;
-}
-
-/* The dtype of results. BF_NONE: there are none of this out_dtype (BF_NONE: not asked for). */
-static bf_dtype result_dtype(const bf_rolling_job *job, bf_dtype out_dtype) {
-    const bool keeps = job->kind == BF_KIND_EXTREME && bf_dtype_is_float(job->dtype);
-    if (bf_number_bytes(job->dtype) == 0) return BF_NONE;
-    if (out_dtype == BF_NONE) return keeps && !job->counts ? job->dtype : BF_F64;
-    return keeps || job->counts || !bf_dtype_is_float(out_dtype) ? BF_NONE : out_dtype;
-}
-
 static bf_status check_options(bf_context *context, const bf_rolling_options *o) {
     if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
         return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
@@ -52,7 +39,8 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
     bf_context *context = r->context;
     bf_rolling_options o = {.size = sizeof o};
     bf_rolling_job *job = &r->job;
-    if (!is_op(op))
+    bf_window *w = &job->window;
+    if (!bf_window_op(op))
         return bf_fail(context, BF_E_ARGUMENT, "no window is reduced by reduction number %d",
                        (int)op);
     if (given != NULL && !BF_READ(&o, given, step))
@@ -60,18 +48,18 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
                        "bf_rolling_options: size is not set, or from a newer version");
     bf_status status = check_options(context, &o);
     if (status != BF_OK) return status;
-    job->op = op;
-    job->kind = bf_kind_of(op, dtype);
-    job->dtype = dtype;
-    job->options = (bf_reduce_options){.size = sizeof job->options, .nan = o.nan, .ddof = o.ddof};
-    job->window = o.window;
+    w->op = op;
+    w->kind = bf_kind_of(op, dtype);
+    w->dtype = dtype;
+    w->options = (bf_reduce_options){.size = sizeof w->options, .nan = o.nan, .ddof = o.ddof};
+    w->least = o.min_count == 0 ? o.window : o.min_count < 0 ? 0 : o.min_count;
+    w->to = bf_window_dtype(w, o.out_dtype);
+    job->size = o.window;
     job->after = o.center ? (o.window - 1) / 2 : 0;
-    job->least = o.min_count == 0 ? o.window : o.min_count < 0 ? 0 : o.min_count;
     job->step = o.step == 0 ? 1 : o.step;
-    job->to = result_dtype(job, o.out_dtype);
-    if (job->to == BF_NONE)
+    if (w->to == BF_NONE)
         return bf_fail(context, BF_E_DTYPE, "no window of %s by %s has results of %s",
-                       bf_dtype_name(dtype), job->counts ? "count" : bf_reduction_name(op),
+                       bf_dtype_name(dtype), w->counts ? "count" : bf_reduction_name(op),
                        o.out_dtype == BF_NONE ? "that" : bf_dtype_name(o.out_dtype));
     return BF_OK;
 }
@@ -79,7 +67,7 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
 bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype, const bf_rolling_options *options) {
     bf_context messages = {.fixed = NULL}; /* nobody reads them */
     rolling r = {.context = &messages};
-    return read_options(&r, op, dtype, options) == BF_OK ? r.job.to : BF_NONE;
+    return read_options(&r, op, dtype, options) == BF_OK ? r.job.window.to : BF_NONE;
 }
 
 static bf_status set_lines(rolling *r, int axis) {
@@ -98,7 +86,7 @@ static bf_status set_lines(rolling *r, int axis) {
 static bf_status check_output(const rolling *r) {
     bf_context *context = r->context;
     if (r->values == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
-    bf_status status = bf_flat_check(context, r->values, r->job.to, "values");
+    bf_status status = bf_flat_check(context, r->values, r->job.window.to, "values");
     if (status != BF_OK) return status;
     bf_array shaped = *r->array;
     shaped.shape[r->axis] = r->job.results;
@@ -132,7 +120,7 @@ static bf_status run_backend(rolling *r) {
 static bf_status run_rolling(rolling *r) {
     bf_context *context = r->context;
     const bf_backend *on = context->used;
-    const bool apart = bf_is_watched(context) || r->job.options.nan == BF_NAN_ERROR;
+    const bool apart = bf_is_watched(context) || r->job.window.options.nan == BF_NAN_ERROR;
     bf_status status = bf_flat_take(context, on, r->array->dtype, r->array, &r->input);
     if (status == BF_OK) status = bf_flat_prepare(context, on, r->values, apart, &r->output);
     if (status == BF_OK) status = run_backend(r);
@@ -162,7 +150,7 @@ bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array
 
 bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
                            const bf_rolling_options *options, const bf_array *values) {
-    rolling r = {.context = context, .array = array, .values = values, .job.counts = true};
+    rolling r = {.context = context, .array = array, .values = values, .job.window.counts = true};
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, roll(&r, BF_SUM, axis, options));
 }

@@ -1,4 +1,4 @@
-/* Scans and rolling windows on the CPU. */
+/* Scans on the CPU. */
 #ifndef BF_CPU_SCAN_SCAN_H
 #define BF_CPU_SCAN_SCAN_H
 
@@ -6,6 +6,5 @@
 #include "seam/scan.h"
 
 bf_status bf_cpu_scan(bf_context *context, const bf_scan_job *job);
-bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job);
 
 #endif

@@ -1,0 +1,51 @@
+/* Rolling windows on the CPU. */
+#ifndef BF_CPU_SCAN_ROLLING_H
+#define BF_CPU_SCAN_ROLLING_H
+
+#include "cpu/runtime/context.h"
+#include "seam/scan.h"
+
+bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job);
+
+/* A tile is what a thread takes at a time: results [from, to) of a line, for which the elements of
+ * their windows enter a state and leave it. */
+typedef struct bf_rolling_tile {
+    const bf_rolling_job *job;
+    const char *line; /* the first element of the line; others follow `stride` bytes apart */
+    int64_t stride;
+    char *values; /* the first result of the line; others follow `pitch` bytes apart */
+    int64_t pitch;
+    int64_t from, to;
+} bf_rolling_tile;
+
+/* The ways to do it, some in a room of so many bytes. Errors: BF_E_NAN, which options refuse. */
+size_t bf_roll_limbs_room(void);
+bf_status bf_roll_limbs(const bf_rolling_tile *t, void *room);
+bool bf_roll_pairs(const bf_rolling_tile *t); /* false: two doubles do not hold these sums */
+size_t bf_roll_extremes_room(const bf_rolling_job *job);
+bf_status bf_roll_extremes(const bf_rolling_tile *t, void *room);
+bf_status bf_roll_counts(const bf_rolling_tile *t);
+
+static inline const char *bf_rolling_element(const bf_rolling_tile *t, int64_t i) {
+    return t->line + i * t->stride;
+}
+
+static inline bool bf_rolling_nan(bf_dtype dtype, const char *p) {
+    return bf_dtype_is_float(dtype) &&
+           bf_is_nan(bf_format_of(dtype), bf_load_bits(p, bf_dtype_bytes(dtype)));
+}
+
+static inline bool bf_rolling_refused(const bf_window *w, const int64_t *counts) {
+    return w->options.nan == BF_NAN_ERROR && counts[BF_SUM_NAN] > 0;
+}
+
+static inline void bf_rolling_store(const bf_rolling_tile *t, int64_t k, uint64_t bits) {
+    bf_store_bits(t->values + k * t->pitch, bf_dtype_bytes(t->job->window.to), bits);
+}
+
+/* Elements of the largest window of a line. */
+static inline int64_t bf_rolling_largest(const bf_rolling_job *job) {
+    return job->size < job->length ? job->size : job->length;
+}
+
+#endif

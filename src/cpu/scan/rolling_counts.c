@@ -1,0 +1,32 @@
+/* Windows whose elements are counted. */
+#include "cpu/scan/rolling.h"
+
+static inline __attribute__((always_inline)) bf_status roll(bf_dtype dtype,
+                                                            const bf_rolling_tile *t) {
+    const bf_rolling_job *job = t->job;
+    int64_t counts[BF_SUM_LIMBS] = {0};
+    int64_t first = bf_rolling_first(job, t->from), end = first;
+    uint64_t bits;
+    for (int64_t k = t->from; k < t->to; k++) {
+        const int64_t to_first = bf_rolling_first(job, k), to_end = bf_rolling_end(job, k);
+        for (; end < to_end; end++)
+            counts[BF_SUM_NAN] += bf_rolling_nan(dtype, bf_rolling_element(t, end));
+        for (; first < to_first; first++)
+            counts[BF_SUM_NAN] -= bf_rolling_nan(dtype, bf_rolling_element(t, first));
+        counts[BF_SUM_COUNT] = end - first;
+        if (bf_rolling_refused(&job->window, counts)) return BF_E_NAN;
+        bf_window_told(&job->window, counts, &bits);
+        bf_rolling_store(t, k, bits);
+    }
+    return BF_OK;
+}
+
+bf_status bf_roll_counts(const bf_rolling_tile *t) {
+    switch (t->job->window.dtype) {
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
+    case BF_##id: return roll(BF_##id, t);
+        BF_DTYPE_LIST(BF_X)
+#undef BF_X
+    default: return roll(BF_I128, t);
+    }
+}

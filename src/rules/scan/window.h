@@ -1,0 +1,60 @@
+/* What the result of a rolling window is: that of a state which its elements have entered. */
+#ifndef BF_RULES_SCAN_WINDOW_H
+#define BF_RULES_SCAN_WINDOW_H
+
+#include "rules/reduce/band.h"
+#include "rules/reduce/totals.h"
+
+/* What is made of each window. */
+typedef struct bf_window {
+    bf_reduction op; /* BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN or BF_MAX */
+    bf_kind kind;    /* the kind of op */
+    bool counts;     /* op says nothing: elements that are no NaN are counted */
+    bf_dtype dtype, to;
+    bf_reduce_options options; /* nan and ddof; others are the defaults */
+    int64_t least;             /* the fewest that a result is made of, >= 0; else it is NaN */
+} bf_window;
+
+BF_RULE bool bf_window_op(bf_reduction op) {
+    return op == BF_SUM || op == BF_MEAN || op == BF_VAR || op == BF_STD || op == BF_MIN ||
+           op == BF_MAX;
+}
+
+/* The dtype of results. BF_NONE: there are none of this out_dtype (BF_NONE: not asked for). */
+BF_RULE bf_dtype bf_window_dtype(const bf_window *w, bf_dtype out_dtype) {
+    bool keeps = w->kind == BF_KIND_EXTREME && bf_dtype_is_float(w->dtype);
+    if (bf_number_bytes(w->dtype) == 0) return BF_NONE;
+    if (out_dtype == BF_NONE) return keeps && !w->counts ? w->dtype : BF_F64;
+    return keeps || w->counts || !bf_dtype_is_float(out_dtype) ? BF_NONE : out_dtype;
+}
+
+BF_RULE uint64_t bf_window_integer(const bf_window *w, bf_i128 x) {
+    bool negative;
+    bf_leading leading = bf_leading_of_i128(x, 0, &negative);
+    return x == 0 ? 0 : bf_leading_round(bf_format_of(w->to), negative, leading);
+}
+
+/* The result, if the counts tell it: those of a state's words (BF_SUM_COUNT, BF_SUM_NAN). */
+BF_RULE bool bf_window_told(const bf_window *w, const int64_t *counts, uint64_t *bits) {
+    int64_t rows = counts[BF_SUM_COUNT], there = bf_finish_count(counts);
+    bool few = (w->counts ? rows : there) < w->least;
+    bool nan = there < rows && w->options.nan != BF_NAN_SKIP && !w->counts;
+    *bits = few || nan ? bf_format_nan(bf_format_of(w->to)) : bf_window_integer(w, there);
+    return few || nan || w->counts;
+}
+
+/* The result of what has entered exact sums. */
+BF_RULE uint64_t bf_window_sum(const bf_window *w, const bf_band_sums *g, bf_work *work) {
+    return bf_band_bits(w->op, g, &w->options, bf_format_of(w->to), work);
+}
+
+/* The result whose element is at p. NULL: no element is a number. */
+BF_RULE uint64_t bf_window_extreme(const bf_window *w, const void *p) {
+    if (p == NULL) return bf_format_nan(bf_format_of(w->to));
+    if (w->dtype == BF_I128) return bf_window_integer(w, bf_load_i128(p));
+    uint64_t bits = bf_load_bits(p, bf_dtype_bytes(w->dtype));
+    if (bf_dtype_is_float(w->dtype)) return bits;
+    return bf_window_integer(w, bf_integer_decode(w->dtype, bits));
+}
+
+#endif
