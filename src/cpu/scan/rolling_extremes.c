@@ -1,84 +1,103 @@
-/* Windows whose minimum or maximum is the head of a queue of the elements that no later one beats.
- */
+/* Windows whose minimum or maximum is the lesser of two: that of the elements before a middle,
+ * which is known for each first one, and that of those behind it. When the middle has left, it
+ * moves to the end: so each element is looked at twice, whatever its value. */
 #include "cpu/scan/rolling.h"
 
+/* The less, the sooner it is the result; `low` is for BF_I128 alone. */
+typedef struct rank {
+    int64_t high;
+    uint64_t low;
+} rank;
+
 typedef struct room {
-    int64_t first, end; /* the queue is that of elements [first, end) */
-    int64_t counts[BF_SUM_LIMBS];
-    int64_t head, queued, capacity;
-    int64_t queue[]; /* a ring of positions */
+    int64_t first, middle, end;   /* the window is [first, end) */
+    int64_t counts[BF_SUM_LIMBS]; /* as in the words of a state */
+    rank behind;                  /* the least of [middle, end) */
+    int64_t base;                 /* least[0] is that of [base, middle), and so on */
+    int64_t least[];              /* two for each of BF_I128 */
 } room;
 
+static const rank none = {INT64_MAX, UINT64_MAX};
+
 size_t bf_roll_extremes_room(const bf_rolling_job *job) {
-    return sizeof(room) + (size_t)bf_rolling_largest(job) * sizeof(int64_t);
+    const size_t bytes = job->window.dtype == BF_I128 ? 16 : 8;
+    return sizeof(room) + (size_t)bf_rolling_largest(job) * bytes;
 }
 
-/* The less, the sooner it is the result. */
-static inline bf_i128 rank_of(bf_dtype dtype, const char *p, int64_t flip) {
-    if (dtype == BF_I128) return bf_load_i128(p) ^ flip;
-    return bf_order_rank(dtype, bf_load_bits(p, bf_dtype_bytes(dtype))) ^ flip;
-}
-
-static inline int64_t *queue_at(room *r, int64_t number) {
-    const int64_t at = r->head + number;
-    return &r->queue[at < r->capacity ? at : at - r->capacity];
-}
-
-/* Element r->end is the last of the queue, without those that it beats. */
-static inline void push(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
-    const int64_t flip = bf_is_greatest(t->job->window.op) ? -1 : 0;
-    const bf_i128 rank = rank_of(dtype, bf_rolling_element(t, r->end), flip);
-    while (r->queued > 0) {
-        const int64_t last = *queue_at(r, r->queued - 1);
-        if (rank_of(dtype, bf_rolling_element(t, last), flip) < rank) break;
-        r->queued--;
+/* NaN has the greatest. */
+static inline rank rank_of(bf_dtype dtype, const char *p, int64_t flip) {
+    if (dtype == BF_I128) {
+        const bf_i128 x = bf_load_i128(p) ^ flip;
+        return (rank){(int64_t)(x >> 64), (uint64_t)x};
     }
-    *queue_at(r, r->queued++) = r->end;
+    const int64_t high = bf_order_rank(dtype, bf_load_bits(p, bf_dtype_bytes(dtype))) ^ flip;
+    return (rank){bf_rolling_nan(dtype, p) ? none.high : high, 0};
 }
 
-static inline void pop(room *r, int64_t first) {
-    while (r->queued > 0 && r->queue[r->head] < first) {
-        r->head = r->head + 1 < r->capacity ? r->head + 1 : 0;
-        r->queued--;
+static inline rank least_of(bf_dtype dtype, rank x, rank y) {
+    if (dtype != BF_I128) return (rank){x.high < y.high ? x.high : y.high, 0};
+    return x.high < y.high || (x.high == y.high && x.low < y.low) ? x : y;
+}
+
+static inline rank load_rank(bf_dtype dtype, const room *r, int64_t i) {
+    if (dtype != BF_I128) return (rank){r->least[i - r->base], 0};
+    return (rank){r->least[2 * (i - r->base)], (uint64_t)r->least[2 * (i - r->base) + 1]};
+}
+
+static inline void store_rank(bf_dtype dtype, room *r, int64_t i, rank x) {
+    if (dtype != BF_I128) {
+        r->least[i - r->base] = x.high;
+    } else {
+        r->least[2 * (i - r->base)] = x.high;
+        r->least[2 * (i - r->base) + 1] = (int64_t)x.low;
     }
 }
 
-static void clear(room *r, int64_t first) {
-    memset(r->counts, 0, sizeof r->counts);
-    r->first = r->end = first;
-    r->head = r->queued = 0;
+/* Moves the middle of [first, end) to its end. */
+static inline void move_middle(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64_t flip) {
+    rank least = none;
+    r->base = r->first;
+    r->middle = r->end;
+    r->behind = none;
+    for (int64_t i = r->end - 1; i >= r->first; i--) {
+        least = least_of(dtype, rank_of(dtype, bf_rolling_element(t, i), flip), least);
+        store_rank(dtype, r, i, least);
+    }
 }
 
 static inline void move(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64_t first,
-                        int64_t end) {
-    if (first >= r->end) clear(r, first);
-    pop(r, first);
+                        int64_t end, int64_t flip) {
+    for (; r->end < end; r->end++) {
+        const char *p = bf_rolling_element(t, r->end);
+        r->counts[BF_SUM_NAN] += bf_rolling_nan(dtype, p);
+        r->behind = least_of(dtype, rank_of(dtype, p, flip), r->behind);
+    }
     for (; r->first < first; r->first++)
         r->counts[BF_SUM_NAN] -= bf_rolling_nan(dtype, bf_rolling_element(t, r->first));
-    for (; r->end < end; r->end++)
-        if (bf_rolling_nan(dtype, bf_rolling_element(t, r->end)))
-            r->counts[BF_SUM_NAN]++;
-        else
-            push(dtype, t, r);
     r->counts[BF_SUM_COUNT] = end - first;
+    if (first >= r->middle) move_middle(dtype, t, r, flip);
 }
 
-static uint64_t result_of(const bf_rolling_tile *t, const room *r) {
-    const bf_window *w = &t->job->window;
+static inline uint64_t result_of(bf_dtype dtype, const bf_window *w, const room *r, int64_t flip) {
     uint64_t bits;
     if (bf_window_told(w, r->counts, &bits)) return bits;
-    return bf_window_extreme(w, r->queued > 0 ? bf_rolling_element(t, r->queue[r->head]) : NULL);
+    const rank least = least_of(dtype, load_rank(dtype, r, r->first), r->behind);
+    if (dtype == BF_I128)
+        return bf_window_integer(w, ((bf_i128)least.high << 64 | (bf_i128)least.low) ^ flip);
+    return bf_window_element(w, bf_order_bits(dtype, least.high ^ flip));
 }
 
 static inline __attribute__((always_inline)) bf_status roll(bf_dtype dtype,
                                                             const bf_rolling_tile *t, room *r) {
     const bf_rolling_job *job = t->job;
-    r->capacity = bf_rolling_largest(job);
-    clear(r, bf_rolling_first(job, t->from));
+    const int64_t flip = bf_is_greatest(job->window.op) ? -1 : 0;
+    memset(r->counts, 0, sizeof r->counts);
+    r->first = r->middle = r->end = bf_rolling_first(job, t->from);
+    r->behind = none;
     for (int64_t k = t->from; k < t->to; k++) {
-        move(dtype, t, r, bf_rolling_first(job, k), bf_rolling_end(job, k));
+        move(dtype, t, r, bf_rolling_first(job, k), bf_rolling_end(job, k), flip);
         if (bf_rolling_refused(&job->window, r->counts)) return BF_E_NAN;
-        bf_rolling_store(t, k, result_of(t, r));
+        bf_rolling_store(t, k, result_of(dtype, &job->window, r, flip));
     }
     return BF_OK;
 }

@@ -38,9 +38,13 @@ BF_RULE uint64_t bf_window_integer(const bf_window *w, bf_i128 x) {
 BF_RULE bool bf_window_told(const bf_window *w, const int64_t *counts, uint64_t *bits) {
     int64_t rows = counts[BF_SUM_COUNT], there = bf_finish_count(counts);
     bool few = (w->counts ? rows : there) < w->least;
-    bool nan = there < rows && w->options.nan != BF_NAN_SKIP && !w->counts;
-    *bits = few || nan ? bf_format_nan(bf_format_of(w->to)) : bf_window_integer(w, there);
-    return few || nan || w->counts;
+    bool nan = there < rows && w->options.nan != BF_NAN_SKIP;
+    bool none = there == 0 && w->kind == BF_KIND_EXTREME;
+    bool empty = few || ((nan || none) && !w->counts);
+    *bits = empty       ? bf_format_nan(bf_format_of(w->to))
+            : w->counts ? bf_window_integer(w, there)
+                        : 0;
+    return empty || w->counts;
 }
 
 /* The result of what has entered exact sums. */
@@ -48,11 +52,8 @@ BF_RULE uint64_t bf_window_sum(const bf_window *w, const bf_band_sums *g, bf_wor
     return bf_band_bits(w->op, g, &w->options, bf_format_of(w->to), work);
 }
 
-/* The result whose element is at p. NULL: no element is a number. */
-BF_RULE uint64_t bf_window_extreme(const bf_window *w, const void *p) {
-    if (p == NULL) return bf_format_nan(bf_format_of(w->to));
-    if (w->dtype == BF_I128) return bf_window_integer(w, bf_load_i128(p));
-    uint64_t bits = bf_load_bits(p, bf_dtype_bytes(w->dtype));
+/* The result that is an element with these bits, not of BF_I128. */
+BF_RULE uint64_t bf_window_element(const bf_window *w, uint64_t bits) {
     if (bf_dtype_is_float(w->dtype)) return bits;
     return bf_window_integer(w, bf_integer_decode(w->dtype, bits));
 }
