@@ -188,6 +188,91 @@ static void sums_of_every_spread(void **unused) {
             }
 }
 
+/* Element i of a line on which sums of doubles have least room for error. */
+typedef double (*number)(int64_t i, uint64_t r);
+
+static double halves(int64_t i, uint64_t r) { /* means in the middle of two doubles */
+    return 0x1p52 + (double)(i % 2) + (double)(r % 64 == 0);
+}
+static double narrow_halves(int64_t i, uint64_t r) { /* means in the middle of floats */
+    return 0x1p23 + (double)(i % 2) + (double)(r % 64 == 0);
+}
+/* Sums of three near the middle. */
+static double near_halves(int64_t i, uint64_t r) {
+    return i % 3 < 2 ? 0x1p52 + (double)(i % 3) : ldexp((double)(r % 5) - 2, -40);
+}
+static double near_narrow_halves(int64_t i, uint64_t r) {
+    return i % 3 < 2 ? 0x1p23 + (double)(i % 3) : ldexp((double)(r % 5) - 2, -40);
+}
+static double few_bits(int64_t i, uint64_t r) { /* variances in the middle */
+    (void)i;
+    return ldexp((double)(r % (1 << 24)), -(int)(r >> 40) % 4);
+}
+static double large(int64_t i, uint64_t r) { return 1e8 + (double)(i / 500) + (double)(r % 2); }
+static double equal(int64_t i, uint64_t r) {
+    (void)r;
+    return 1 / (double)(1 + i / 1300);
+}
+static double outliers_between(int64_t i, uint64_t r) {
+    return i % 3000 == 1 ? 1e300 : i % 3000 == 1500 ? (double)INFINITY : (double)(r % 1000) / 7;
+}
+static double subnormal(int64_t i, uint64_t r) {
+    (void)i;
+    return ldexp((double)(r % 1000) - 500, -1074);
+}
+static double wide(int64_t i, uint64_t r) {
+    (void)i;
+    return ldexp((double)(int64_t)r, -(int)(r % 61));
+}
+static double of_zeros(int64_t i, uint64_t r) { return i % 300 < 100 ? -0.0 : (double)(r % 2) - 1; }
+static double with_nans(int64_t i, uint64_t r) {
+    return i / 1000 % 2 == 1 && r % 50 == 0 ? (double)NAN : (double)(r % 100000) / 1000;
+}
+static double long_integer(int64_t i, uint64_t r) {
+    return i % 4000 == 5 ? 0x1p60 : (double)(int64_t)(r >> 12) - 0x1p51;
+}
+
+static void store_number(bf_dtype dtype, int64_t i, double x) {
+    const float narrow = (float)x;
+    const int64_t integer = isnan(x) || fabs(x) > 0x1p62 ? 0 : (int64_t)x;
+    if (dtype == BF_F64) memcpy(data + 1 + 8 * i, &x, 8);
+    if (dtype == BF_F32) memcpy(data + 1 + 4 * i, &narrow, 4);
+    if (dtype == BF_I64) memcpy(data + 1 + 8 * i, &integer, 8);
+}
+
+/* Several tiles, so that most windows are those of one element after another. */
+static void results_near_halves(void **unused) {
+    static const number numbers[] = {
+        narrow_halves, near_narrow_halves, halves,    near_halves, few_bits,  large,       equal,
+        wide,          outliers_between,   subnormal, of_zeros,    with_nans, long_integer};
+    static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_I64};
+    static const int64_t windows[] = {1, 2, 3, 10, 1000};
+    enum { M = 7000 / DATA_SHARE };
+    uint64_t seed = 6;
+    (void)unused;
+    for (int kind = 0; kind < 13; kind++)
+        for (int d = 0; d < 3; d++) {
+            for (int64_t i = 0; i < M; i++)
+                store_number(dtypes[d], i, numbers[kind](i, next_random(&seed)));
+            for (int w = 0; w < 5; w++)
+                for (int op = 0; op < 4; op++) {
+                    line l = {ops[op], .dtype = dtypes[d], .data = data + 1, .n = M, .pitch = 1};
+                    const int chosen = kind + d + w + op;
+                    l.options = (bf_rolling_options){.size = sizeof l.options,
+                                                     .window = windows[w],
+                                                     .ddof = w % 2,
+                                                     .center = chosen % 5 == 0,
+                                                     .step = chosen % 7 == 0 ? 3 : 1};
+                    l.options.min_count = chosen % 3 == 0 ? 1 : 0;
+                    l.options.nan = chosen % 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE;
+                    l.options.out_dtype = kind < 2 || chosen % 4 == 3 ? BF_F32 : BF_F64;
+                    l.to = l.options.out_dtype;
+                    l.every = w < 4 ? 11 : 173;
+                    on_every_context(check_line, &l);
+                }
+        }
+}
+
 /* What has left a window leaves no trace: between outliers its results are those without them. */
 static void check_outliers(bf_context *context, void *arg) {
     enum { M = 20000, WINDOW = 50 };
@@ -271,6 +356,14 @@ static void known_results(void **unused) {
     assert_true(isnan(vars[0]) && vars[1] == 0);
     assert_int_equal(bf_rolling(c, BF_MAX, &wide, 0, &o, &to), BF_OK);
     assert_true(isnan(vars[0]) && vars[1] == 0x1p127);
+
+    const int64_t low[10] = {5, 0, -1, 0, 0, 1, 7, 0, -1, -1}; /* 5, 2^64 - 1, 2^64, 7, -1 */
+    const bf_array wide_and_low = bf_array_of(BF_I128, low, 5);
+    to = bf_array_of(BF_F64, vars, 5);
+    assert_int_equal(bf_rolling(c, BF_MIN, &wide_and_low, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 5 && vars[2] == 0x1p64 && vars[3] == 7 && vars[4] == -1);
+    assert_int_equal(bf_rolling(c, BF_MAX, &wide_and_low, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 0x1p64 && vars[2] == 0x1p64 && vars[3] == 0x1p64 && vars[4] == 7);
     bf_context_destroy(c);
 }
 
@@ -329,13 +422,10 @@ static void errors(void **unused) {
 
 UNIT_TESTS(rolling) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_window),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(sums_of_every_spread),
-        cmocka_unit_test(outliers_leave_no_trace),
-        cmocka_unit_test(axes),
-        cmocka_unit_test(known_results),
-        cmocka_unit_test(errors),
+        cmocka_unit_test(every_dtype_and_window),  cmocka_unit_test(long_lines),
+        cmocka_unit_test(sums_of_every_spread),    cmocka_unit_test(results_near_halves),
+        cmocka_unit_test(outliers_leave_no_trace), cmocka_unit_test(axes),
+        cmocka_unit_test(known_results),           cmocka_unit_test(errors),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

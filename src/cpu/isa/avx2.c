@@ -154,6 +154,7 @@ const bf_isa bf_isa_avx2 = {
     .comm = &comm_loops,
     .axis = &axis_loops,
     .order = &bf_order_loops_avx2,
+    .rolling = &bf_rolling_loops_avx2,
     .scan = &bf_scan_loops_avx2,
     .select = &bf_select_loops_avx2,
     .sort_loops = bf_sort_loops_avx2,

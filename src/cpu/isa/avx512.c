@@ -163,6 +163,7 @@ const bf_isa bf_isa_avx512 = {
     .comm = &comm_loops,
     .axis = &axis_loops,
     .order = &bf_order_loops_avx512,
+    .rolling = &bf_rolling_loops_avx512,
     .scan = &bf_scan_loops_avx512,
     .select = &bf_select_loops_avx512,
     .sort_loops = bf_sort_loops_avx2,

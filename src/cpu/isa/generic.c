@@ -23,6 +23,7 @@ const bf_isa bf_isa_generic = {
     .histogram = &histogram_loops,
     .julia = &julia_loops,
     .order = &bf_order_loops_generic,
+    .rolling = &bf_rolling_loops_generic,
     .select = &bf_select_loops_generic,
     .sort_loops = bf_sort_loops_generic,
     .table_loops = bf_table_loops_generic,

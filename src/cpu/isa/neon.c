@@ -157,6 +157,7 @@ const bf_isa bf_isa_neon = {
     .comm = &comm_loops,
     .axis = &axis_loops,
     .order = &bf_order_loops_generic,
+    .rolling = &bf_rolling_loops_generic,
     .scan = &bf_scan_loops_neon,
     .select = &bf_select_loops_generic,
     .sort_loops = bf_sort_loops_generic,

@@ -24,6 +24,7 @@ struct bf_julia_loops;
 struct bf_map_loops;
 struct bf_order_loops;
 struct bf_reduce_loops;
+struct bf_rolling_loops;
 struct bf_scan_loops;
 struct bf_select_loops;
 struct bf_sort_loops;
@@ -45,6 +46,8 @@ const struct bf_group_loops *bf_group_loops_avx2(int rank_bytes);
 const struct bf_group_loops *bf_group_loops_avx512(int rank_bytes);
 extern const struct bf_order_loops bf_order_loops_generic, bf_order_loops_avx2,
     bf_order_loops_avx512;
+extern const struct bf_rolling_loops bf_rolling_loops_generic, bf_rolling_loops_avx2,
+    bf_rolling_loops_avx512;
 extern const struct bf_scan_loops bf_scan_loops_avx2, bf_scan_loops_avx512, bf_scan_loops_neon;
 extern const struct bf_select_loops bf_select_loops_generic;
 extern const struct bf_select_loops bf_select_loops_avx2;
@@ -63,8 +66,9 @@ typedef struct bf_isa {
     const struct bf_axis_loops *axis;             /* NULL: the rules alone */
     const struct bf_expression_loops *expression; /* NULL: the rules alone */
     const struct bf_order_loops *order;           /* sorting */
-    const struct bf_scan_loops *scan;             /* NULL: the rules alone */
-    const struct bf_select_loops *select;         /* quantiles, the first k */
+    const struct bf_rolling_loops *rolling;
+    const struct bf_scan_loops *scan;     /* NULL: the rules alone */
+    const struct bf_select_loops *select; /* quantiles, the first k */
     bf_sort_loops_of sort_loops;
     bf_table_loops_of table_loops;
     bf_group_loops_of group_loops;

@@ -2,7 +2,7 @@
 #include "cpu/scan/rolling.h"
 
 enum {
-    TILE = 1 << 15,
+    TILE = 1 << 11,
     LEAST = 1 << 16 /* bytes that are worth a thread */
 };
 
@@ -31,11 +31,13 @@ static bf_rolling_tile tile_at(const rolling *o, int64_t number) {
     };
 }
 
-static bf_status roll_tile(const bf_rolling_tile *t, void *room) {
+static bf_status roll_tile(const bf_isa *isa, const bf_rolling_tile *t, void *room) {
     const bf_window *w = &t->job->window;
     if (w->counts) return bf_roll_counts(t);
     if (w->kind == BF_KIND_EXTREME) return bf_roll_extremes(t, room);
-    return bf_roll_pairs(t) ? BF_OK : bf_roll_limbs(t, room);
+    bf_rolling_tile rest = *t;
+    rest.from = bf_roll_doubles(isa, t, room);
+    return rest.from == t->to ? BF_OK : bf_roll_limbs(&rest, room);
 }
 
 static bf_status roll_some(void *arg, int worker, int64_t first, int64_t n) {
@@ -43,7 +45,7 @@ static bf_status roll_some(void *arg, int worker, int64_t first, int64_t n) {
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++) {
         const bf_rolling_tile t = tile_at(o, i);
-        status = roll_tile(&t, bf_room(o->context, worker));
+        status = roll_tile(o->context->cpu->isa, &t, bf_room(o->context, worker));
     }
     return status;
 }

@@ -3,6 +3,7 @@
 #define BF_CPU_SCAN_ROLLING_H
 
 #include "cpu/runtime/context.h"
+#include "cpu/runtime/vector.h"
 #include "seam/scan.h"
 
 bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job);
@@ -21,30 +22,36 @@ typedef struct bf_rolling_tile {
 /* The ways to do it, some in a room of so many bytes. Errors: BF_E_NAN, which options refuse. */
 size_t bf_roll_limbs_room(void);
 bf_status bf_roll_limbs(const bf_rolling_tile *t, void *room);
-bool bf_roll_pairs(const bf_rolling_tile *t); /* false: two doubles do not hold these sums */
 size_t bf_roll_extremes_room(const bf_rolling_job *job);
 bf_status bf_roll_extremes(const bf_rolling_tile *t, void *room);
 bf_status bf_roll_counts(const bf_rolling_tile *t);
+/* Returns the first result that doubles do not hold, or t->to. The room is that for limbs. */
+int64_t bf_roll_doubles(const bf_isa *isa, const bf_rolling_tile *t, void *room);
 
-static inline const char *bf_rolling_element(const bf_rolling_tile *t, int64_t i) {
+/* The result of so many numbers, of which doubles sum up to the sum, and to that of the squares. */
+uint64_t bf_rolling_exact(const bf_window *w, int64_t count, const double sum[2],
+                          const double squares[3], void *room);
+
+INLINE const char *bf_rolling_element(const bf_rolling_tile *t, int64_t i) {
     return t->line + i * t->stride;
 }
 
-static inline bool bf_rolling_nan(bf_dtype dtype, const char *p) {
+INLINE bool bf_rolling_nan(bf_dtype dtype, const char *p) {
     return bf_dtype_is_float(dtype) &&
            bf_is_nan(bf_format_of(dtype), bf_load_bits(p, bf_dtype_bytes(dtype)));
 }
 
-static inline bool bf_rolling_refused(const bf_window *w, const int64_t *counts) {
+INLINE bool bf_rolling_refused(const bf_window *w, const int64_t *counts) {
     return w->options.nan == BF_NAN_ERROR && counts[BF_SUM_NAN] > 0;
 }
 
-static inline void bf_rolling_store(const bf_rolling_tile *t, int64_t k, uint64_t bits) {
-    bf_store_bits(t->values + k * t->pitch, bf_dtype_bytes(t->job->window.to), bits);
+/* `to` is the job's. */
+INLINE void bf_rolling_store(const bf_rolling_tile *t, bf_dtype to, int64_t k, uint64_t bits) {
+    bf_store_bits(t->values + k * t->pitch, bf_dtype_bytes(to), bits);
 }
 
 /* Elements of the largest window of a line. */
-static inline int64_t bf_rolling_largest(const bf_rolling_job *job) {
+INLINE int64_t bf_rolling_largest(const bf_rolling_job *job) {
     return job->size < job->length ? job->size : job->length;
 }
 

@@ -1,8 +1,7 @@
 /* Windows whose elements are counted. */
 #include "cpu/scan/rolling.h"
 
-static inline __attribute__((always_inline)) bf_status roll(bf_dtype dtype,
-                                                            const bf_rolling_tile *t) {
+INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t) {
     const bf_rolling_job *job = t->job;
     int64_t counts[BF_SUM_LIMBS] = {0};
     int64_t first = bf_rolling_first(job, t->from), end = first;
@@ -16,7 +15,7 @@ static inline __attribute__((always_inline)) bf_status roll(bf_dtype dtype,
         counts[BF_SUM_COUNT] = end - first;
         if (bf_rolling_refused(&job->window, counts)) return BF_E_NAN;
         bf_window_told(&job->window, counts, &bits);
-        bf_rolling_store(t, k, bits);
+        bf_rolling_store(t, job->window.to, k, bits);
     }
     return BF_OK;
 }

@@ -25,7 +25,7 @@ size_t bf_roll_extremes_room(const bf_rolling_job *job) {
 }
 
 /* NaN has the greatest. */
-static inline rank rank_of(bf_dtype dtype, const char *p, int64_t flip) {
+INLINE rank rank_of(bf_dtype dtype, const char *p, int64_t flip) {
     if (dtype == BF_I128) {
         const bf_i128 x = bf_load_i128(p) ^ flip;
         return (rank){(int64_t)(x >> 64), (uint64_t)x};
@@ -34,17 +34,17 @@ static inline rank rank_of(bf_dtype dtype, const char *p, int64_t flip) {
     return (rank){bf_rolling_nan(dtype, p) ? none.high : high, 0};
 }
 
-static inline rank least_of(bf_dtype dtype, rank x, rank y) {
+INLINE rank least_of(bf_dtype dtype, rank x, rank y) {
     if (dtype != BF_I128) return (rank){x.high < y.high ? x.high : y.high, 0};
     return x.high < y.high || (x.high == y.high && x.low < y.low) ? x : y;
 }
 
-static inline rank load_rank(bf_dtype dtype, const room *r, int64_t i) {
+INLINE rank load_rank(bf_dtype dtype, const room *r, int64_t i) {
     if (dtype != BF_I128) return (rank){r->least[i - r->base], 0};
     return (rank){r->least[2 * (i - r->base)], (uint64_t)r->least[2 * (i - r->base) + 1]};
 }
 
-static inline void store_rank(bf_dtype dtype, room *r, int64_t i, rank x) {
+INLINE void store_rank(bf_dtype dtype, room *r, int64_t i, rank x) {
     if (dtype != BF_I128) {
         r->least[i - r->base] = x.high;
     } else {
@@ -54,7 +54,7 @@ static inline void store_rank(bf_dtype dtype, room *r, int64_t i, rank x) {
 }
 
 /* Moves the middle of [first, end) to its end. */
-static inline void move_middle(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64_t flip) {
+INLINE void move_middle(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64_t flip) {
     rank least = none;
     r->base = r->first;
     r->middle = r->end;
@@ -65,8 +65,8 @@ static inline void move_middle(bf_dtype dtype, const bf_rolling_tile *t, room *r
     }
 }
 
-static inline void move(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64_t first,
-                        int64_t end, int64_t flip) {
+INLINE void move(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64_t first, int64_t end,
+                 int64_t flip) {
     for (; r->end < end; r->end++) {
         const char *p = bf_rolling_element(t, r->end);
         r->counts[BF_SUM_NAN] += bf_rolling_nan(dtype, p);
@@ -78,7 +78,7 @@ static inline void move(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64
     if (first >= r->middle) move_middle(dtype, t, r, flip);
 }
 
-static inline uint64_t result_of(bf_dtype dtype, const bf_window *w, const room *r, int64_t flip) {
+INLINE uint64_t result_of(bf_dtype dtype, const bf_window *w, const room *r, int64_t flip) {
     uint64_t bits;
     if (bf_window_told(w, r->counts, &bits)) return bits;
     const rank least = least_of(dtype, load_rank(dtype, r, r->first), r->behind);
@@ -87,17 +87,17 @@ static inline uint64_t result_of(bf_dtype dtype, const bf_window *w, const room 
     return bf_window_element(w, bf_order_bits(dtype, least.high ^ flip));
 }
 
-static inline __attribute__((always_inline)) bf_status roll(bf_dtype dtype,
-                                                            const bf_rolling_tile *t, room *r) {
+INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
     const bf_rolling_job *job = t->job;
     const int64_t flip = bf_is_greatest(job->window.op) ? -1 : 0;
+    const bf_dtype to = bf_dtype_is_float(dtype) ? dtype : job->window.to;
     memset(r->counts, 0, sizeof r->counts);
     r->first = r->middle = r->end = bf_rolling_first(job, t->from);
     r->behind = none;
     for (int64_t k = t->from; k < t->to; k++) {
         move(dtype, t, r, bf_rolling_first(job, k), bf_rolling_end(job, k), flip);
         if (bf_rolling_refused(&job->window, r->counts)) return BF_E_NAN;
-        bf_rolling_store(t, k, result_of(dtype, &job->window, r, flip));
+        bf_rolling_store(t, to, k, result_of(dtype, &job->window, r, flip));
     }
     return BF_OK;
 }

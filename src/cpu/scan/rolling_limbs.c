@@ -2,6 +2,8 @@
  */
 #include "cpu/scan/rolling.h"
 
+#include "base/double.h"
+
 enum { LIMBS = 134 /* the most of a layout */ };
 
 /* An exact sum, whose limbs outside [first, end) are 0. */
@@ -115,8 +117,8 @@ static inline void add_element(bf_dtype dtype, bool squares, room *r, const char
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* The sums are those of no elements, and begin at element `first`. */
-static void clear(const bf_window *w, room *r, int64_t first) {
-    const bf_sum_shape shape = bf_sum_shape_of(w->kind, w->dtype);
+static void clear(bf_kind kind, bf_dtype dtype, room *r, int64_t first) {
+    const bf_sum_shape shape = bf_sum_shape_of(kind, dtype);
     init_band(&r->sum, shape.sum);
     init_band(&r->squares, shape.products);
     memset(r->counts, 0, sizeof r->counts);
@@ -128,7 +130,7 @@ static inline void move(bf_dtype dtype, const bf_rolling_tile *t, room *r, int64
                         int64_t end) {
     const bf_window *w = &t->job->window;
     const bool squares = w->kind == BF_KIND_MOMENTS;
-    if (first >= r->end) clear(w, r, first);
+    if (first >= r->end) clear(w->kind, dtype, r, first);
     for (; r->first < first; r->first++)
         add_element(dtype, squares, r, bf_rolling_element(t, r->first), true);
     for (; r->end < end; r->end++)
@@ -152,14 +154,13 @@ static uint64_t result_of(const bf_window *w, room *r) {
     return bf_window_sum(w, &g, &r->work);
 }
 
-static inline __attribute__((always_inline)) bf_status roll(bf_dtype dtype,
-                                                            const bf_rolling_tile *t, room *r) {
+INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
     const bf_rolling_job *job = t->job;
-    clear(&job->window, r, bf_rolling_first(job, t->from));
+    clear(job->window.kind, dtype, r, bf_rolling_first(job, t->from));
     for (int64_t k = t->from; k < t->to; k++) {
         move(dtype, t, r, bf_rolling_first(job, k), bf_rolling_end(job, k));
         if (bf_rolling_refused(&job->window, r->counts)) return BF_E_NAN;
-        bf_rolling_store(t, k, result_of(&job->window, r));
+        bf_rolling_store(t, job->window.to, k, result_of(&job->window, r));
     }
     return BF_OK;
 }
@@ -172,4 +173,23 @@ bf_status bf_roll_limbs(const bf_rolling_tile *t, void *memory) {
 #undef BF_X
     default: return roll(BF_I128, t, memory);
     }
+}
+
+/* ---- doubles --------------------------------------------------------------------------------- */
+
+static void add_double(band *b, double x) {
+    const bf_format f = bf_format_f64();
+    const bf_finite d = bf_decode(f, bf_bits_of_double(x));
+    if (d.magnitude == 0) return;
+    add_term(b, bf_sum_position(f, b->layout, d.position, 1), d.magnitude, d.negative);
+}
+
+uint64_t bf_rolling_exact(const bf_window *w, int64_t count, const double sum[2],
+                          const double squares[3], void *memory) {
+    room *r = memory;
+    clear(w->kind, BF_F64, r, 0);
+    r->counts[BF_SUM_COUNT] = count;
+    for (int i = 0; i < 2; i++) add_double(&r->sum, sum[i]);
+    for (int i = 0; i < 3 && w->kind == BF_KIND_MOMENTS; i++) add_double(&r->squares, squares[i]);
+    return result_of(w, r);
 }

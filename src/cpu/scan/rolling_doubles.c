@@ -1,0 +1,330 @@
+/* Windows whose sums are doubles, in which elements enter and leave exactly. What the sums lose of
+ * the elements is bounded: a result is taken where that decides nothing. */
+#include "cpu/scan/rolling.h"
+
+#include "base/double.h"
+#include "cpu/runtime/cast.h"
+#include "cpu/runtime/vector.h"
+#include "cpu/scan/rolling_block.h"
+
+#include <math.h>
+
+typedef struct units {
+    bf_rolling_units in_doubles;
+    double sum_error, spread_error; /* as bf_rolling_making has it */
+    bool nan, negative_zero;        /* some element is */
+} units;
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const bf_isa *isa;
+    const bf_rolling_tile *t;
+    int64_t first, end; /* the elements that numbers has */
+    double numbers[BF_ROLLING_BLOCK];
+} reader;
+
+/* Sets numbers to n elements, at most a block, from `first` on. */
+static void load(const bf_isa *isa, const bf_rolling_tile *t, int64_t first, int n,
+                 double *numbers) {
+    const bf_dtype dtype = t->job->window.dtype;
+    const int bytes = bf_dtype_bytes(dtype);
+    const char *from = bf_rolling_element(t, first);
+    char narrow[8 * BF_ROLLING_BLOCK], *to = dtype == BF_F64 ? (char *)numbers : narrow;
+    if (t->stride == bytes) memcpy(to, from, (size_t)(n * bytes));
+    for (int i = 0; i < n && t->stride != bytes; i++)
+        bf_store_bits(to + i * bytes, bytes, bf_load_bits(from + i * t->stride, bytes));
+    if (dtype != BF_F64) bf_cast_block(isa, dtype, BF_F64, narrow, numbers, n);
+}
+
+/* Reads a block of elements up to the end. */
+static void refill(reader *r, int64_t first, int64_t end) {
+    r->first = first;
+    r->end = end - first < BF_ROLLING_BLOCK ? end : first + BF_ROLLING_BLOCK;
+    load(r->isa, r->t, first, (int)(r->end - first), r->numbers);
+}
+
+INLINE double read_element(reader *r, int64_t i) {
+    if (i < r->first || i >= r->end) refill(r, i, r->t->job->length);
+    return r->numbers[i - r->first];
+}
+
+typedef struct range {
+    double least, most; /* 0 of nothing but NaNs */
+    bool nan, negative_zero;
+} range;
+
+static void add_to_range(range *x, const double *numbers, int n) {
+    range r = *x;
+    for (int i = 0; i < n; i++) {
+        r.least = numbers[i] < r.least ? numbers[i] : r.least;
+        r.most = numbers[i] > r.most ? numbers[i] : r.most;
+        r.nan |= numbers[i] != numbers[i];
+        r.negative_zero |= bf_bits_of_double(numbers[i]) == (uint64_t)1 << 63;
+    }
+    *x = r;
+}
+
+static range range_of(reader *r) {
+    range x = {.least = (double)INFINITY, .most = -(double)INFINITY};
+    const bf_rolling_job *job = r->t->job;
+    const int64_t end = bf_rolling_end(job, r->t->to - 1);
+    for (int64_t i = bf_rolling_first(job, r->t->from); i < end; i = r->end) {
+        refill(r, i, end);
+        add_to_range(&x, r->numbers, (int)(r->end - i));
+    }
+    if (x.least > x.most) x.least = x.most = 0;
+    return x;
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static double power_of_two(int exponent) {
+    return bf_double_of_bits((uint64_t)(exponent + 1023) << 52);
+}
+
+/* A number between all elements, if none is more than twice another: the difference of two such
+ * doubles is exact. Else 0. */
+static double shift_of(range x) {
+    const bool near =
+        (x.least > 0 && x.most <= 2 * x.least) || (x.most < 0 && x.least >= 2 * x.most);
+    return near ? x.least + (x.most - x.least) / 2 : 0;
+}
+
+static double start_of(int exponent) { return 1.5 * power_of_two(exponent + 52); }
+
+/* Windows have fewer than 2^bits elements, each of at most 2^top. So no sum exceeds 2^52 of its
+ * units: a square is at most 2^(2 top), a cross product 2^(2 top - square), and what is left of
+ * both 2^(2 top - 2 square - 1).
+ *
+ * An element whose rest is no multiple of the low unit loses half of one. What is left of the
+ * square of one that is not whole loses at most one of its units. So the count times the squares,
+ * less the square of the sum, loses less than count^2 * 2^(2 top + 2 bits - 102), and the
+ * arithmetic of bounds 2^-100 of count^2 * 2^(2 top). */
+static void set_units(units *u, int top, int bits) {
+    const int high = top + bits - 51, square = (52 - bits) / 2;
+    u->in_doubles.high = start_of(high);
+    u->in_doubles.low = start_of(high - 53 + bits);
+    u->in_doubles.square = start_of(top - square);
+    u->in_doubles.cross = start_of(2 * top - square + bits - 52);
+    u->in_doubles.rest = start_of(2 * top - 2 * square + bits - 53);
+    u->in_doubles.whole = start_of(top - 2 * square);
+    u->sum_error = power_of_two(top + 2 * bits - 104);
+    u->spread_error = power_of_two(2 * top - 100) + power_of_two(2 * top + 2 * bits - 102);
+}
+
+/* Finds units for the elements of a tile. False: there are none. */
+static bool find_units(reader *r, units *u) {
+    const bf_rolling_job *job = r->t->job;
+    const bf_window *w = &job->window;
+    const bool squares = w->kind == BF_KIND_MOMENTS;
+    const bool rounded = w->dtype == BF_I64 || w->dtype == BF_U64;
+    const range x = range_of(r);
+    if (x.nan && w->options.nan == BF_NAN_ERROR) return false;
+    if (rounded && !(x.least > -0x1p53 && x.most < 0x1p53)) return false;
+    u->in_doubles.shift = squares ? shift_of(x) : 0;
+    u->nan = x.nan;
+    u->negative_zero = x.negative_zero;
+    const double above = x.most - u->in_doubles.shift, below = u->in_doubles.shift - x.least;
+    const double largest = above > below ? above : below;
+    const int held = (int)(bf_bits_of_double(largest) >> 52) - 1022;
+    const int top = held > -400 ? held : -400; /* so that no unit is subnormal */
+    const int bits = bf_bit_length((uint64_t)bf_rolling_largest(job));
+    if (top > 400 || bits > (squares ? 20 : 40)) return false;
+    set_units(u, top, bits);
+    return true;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+typedef struct slide {
+    const bf_rolling_tile *t;
+    void *room;
+    reader entering, leaving;
+    units units;
+    bf_rolling_sums sums;
+    int64_t first, end;           /* the sums are those of elements [first, end) */
+    int64_t nans;                 /* so many of them are NaN */
+    double last;                  /* the number that has entered last */
+    int64_t same;                 /* so many like it have entered, one after the other */
+    bf_rolling_block block;       /* what windows have */
+    bool known[BF_ROLLING_BLOCK]; /* their results are stored */
+} slide;
+
+static void begin(slide *s, const bf_isa *isa, const bf_rolling_tile *t, void *room) {
+    s->t = t;
+    s->room = room;
+    s->sums = (bf_rolling_sums){0};
+    s->first = s->end = bf_rolling_first(t->job, t->from);
+    s->nans = s->same = 0;
+    s->last = 0;
+    s->entering.isa = s->leaving.isa = isa;
+    s->entering.t = s->leaving.t = t;
+    s->leaving.first = s->leaving.end = 0;
+}
+
+/* The element enters, or leaves: sign is 1 or -1. */
+INLINE void take(bool squares, slide *s, double x, double sign) {
+    const bf_rolling_sums parts = bf_rolling_parts(squares, &s->units.in_doubles, x);
+    s->sums.left |= parts.left;
+    s->sums.high += sign * parts.high;
+    s->sums.low += sign * parts.low;
+    if (!squares) return;
+    s->sums.squares += sign * parts.squares;
+    s->sums.cross += sign * parts.cross;
+    s->sums.rest += sign * parts.rest;
+}
+
+INLINE void count_same(slide *s, double x) {
+    s->same = x == s->last ? s->same + 1 : 1;
+    s->last = x;
+}
+
+/* Elements leave first, so that the sums never have more than a window. */
+INLINE void move(bool squares, slide *s, int64_t first, int64_t end) {
+    for (; s->first < first && s->first < s->end; s->first++) {
+        const double x = read_element(&s->leaving, s->first);
+        s->nans -= x != x;
+        if (x == x) take(squares, s, x, -1);
+    }
+    if (s->end < first) s->end = first;
+    s->first = first;
+    for (; s->end < end; s->end++) {
+        const double x = read_element(&s->entering, s->end);
+        s->nans += x != x;
+        if (x != x) continue;
+        take(squares, s, x, 1);
+        count_same(s, x);
+    }
+}
+
+/* Does the count of a window alone tell its result? */
+INLINE bool told(bool squares, const slide *s, int64_t rows, uint64_t *bits) {
+    const bf_window *w = &s->t->job->window;
+    const int64_t counts[BF_SUM_LIMBS] = {[BF_SUM_COUNT] = rows, [BF_SUM_NAN] = s->nans};
+    if (bf_window_told(w, counts, bits)) return true;
+    *bits = bf_format_nan(bf_format_of(w->to));
+    return rows - s->nans <= (squares ? w->options.ddof : w->op == BF_MEAN ? 0 : -1);
+}
+
+/* Stores result k, if it is known: that of equal numbers has no variance. */
+INLINE void end_window(bool squares, slide *s, int64_t k, int i, int64_t count, bool is_told,
+                       uint64_t bits) {
+    s->known[i] = is_told || (squares && s->same >= count);
+    s->block.count[i] = s->known[i] ? 2 : (double)count;
+    if (s->known[i]) bf_rolling_store(s->t, s->t->job->window.to, k + i, is_told ? bits : 0);
+}
+
+/* Takes n windows from result k on. */
+INLINE void take_windows(bool squares, slide *s, int64_t k, int n) {
+    const bf_rolling_job *job = s->t->job;
+    uint64_t bits;
+    for (int i = 0; i < n; i++) {
+        move(squares, s, bf_rolling_first(job, k + i), bf_rolling_end(job, k + i));
+        bf_rolling_put(squares, &s->block, i, &s->sums);
+        const int64_t rows = s->end - s->first;
+        const bool is_told = told(squares, s, rows, &bits);
+        end_window(squares, s, k, i, rows - s->nans, is_told, bits);
+    }
+}
+
+/* NaNs enter and leave as what adds nothing, and are counted. */
+INLINE void clean(slide *s, double *entering, double *leaving) {
+    const double nothing = s->units.in_doubles.shift;
+    s->nans += (*entering != *entering) - (*leaving != *leaving);
+    if (*entering != *entering) *entering = nothing;
+    if (*leaving != *leaving) *leaving = nothing;
+}
+
+/* Takes n windows, if for each of them one element enters, and one leaves. */
+INLINE bool take_steady(bool squares, slide *s, int64_t k, int n) {
+    const bf_rolling_job *job = s->t->job;
+    const bf_isa *isa = s->entering.isa;
+    const int64_t rows = s->end - s->first;
+    double entering[BF_ROLLING_BLOCK], leaving[BF_ROLLING_BLOCK];
+    uint64_t bits;
+    if (job->step != 1 || bf_rolling_first(job, k + n - 1) != s->first + n ||
+        bf_rolling_end(job, k + n - 1) != s->end + n)
+        return false;
+    load(isa, s->t, s->end, n, entering);
+    load(isa, s->t, s->first, n, leaving);
+    s->end += n;
+    s->first += n;
+    bool is_told = told(squares, s, rows, &bits);
+    for (int i = 0; i < n; i++) {
+        if (squares && entering[i] == entering[i]) count_same(s, entering[i]);
+        if (s->units.nan) {
+            clean(s, &entering[i], &leaving[i]);
+            is_told = told(squares, s, rows, &bits);
+        }
+        end_window(squares, s, k, i, rows - s->nans, is_told, bits);
+    }
+    isa->rolling->slide(squares, &s->units.in_doubles, entering, leaving, n, &s->sums, &s->block);
+    return true;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+INLINE uint64_t round_double(bf_dtype to, double x) {
+    const float narrow = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return to == BF_F64 ? bf_bits_of_double(x) : bits;
+}
+
+/* Sets *bits to what both bounds round to, to the sign of a zero. False: they do not. */
+INLINE bool round_bounds(bf_dtype to, double least, double most, uint64_t *bits) {
+    *bits = round_double(to, most);
+    if (to == BF_F64) return least == most;
+    return to == BF_F32 && least <= most && round_double(to, least) == *bits;
+}
+
+static uint64_t exact_result(const slide *s, int i) {
+    const bf_rolling_block *b = &s->block;
+    const double sum[2] = {b->high[i], b->low[i]};
+    const double squares[3] = {b->squares[i], b->cross[i], b->rest[i]}; /* not of sums */
+    return bf_rolling_exact(&s->t->job->window, (int64_t)b->count[i], sum, squares, s->room);
+}
+
+/* Stores n results from k on. Returns how many are certain. */
+INLINE int store_results(bf_dtype to, bool squares, const slide *s, int64_t k, int n) {
+    const bf_rolling_tile t = *s->t;
+    const bf_rolling_block *b = &s->block;
+    const bool negative_zero = !squares && s->units.negative_zero;
+    uint64_t bits;
+    for (int i = 0; i < n; i++) {
+        if (s->known[i]) continue;
+        if (negative_zero && b->high[i] + b->low[i] == 0) return i;
+        if (!round_bounds(to, b->least[i], b->most[i], &bits)) {
+            if (s->sums.left) return i;
+            bits = exact_result(s, i);
+        }
+        bf_rolling_store(&t, to, k + i, bits);
+    }
+    return n;
+}
+
+INLINE int64_t roll(const bf_isa *isa, bool squares, const bf_rolling_tile *t, void *room) {
+    const bf_window *w = &t->job->window;
+    slide s;
+    begin(&s, isa, t, room);
+    if (!find_units(&s.entering, &s.units)) return t->from;
+    bf_rolling_making making = {w->op, w->to != BF_F64, w->options.ddof, 0};
+    for (int64_t k = t->from; k < t->to; k += BF_ROLLING_BLOCK) {
+        const int n = t->to - k < BF_ROLLING_BLOCK ? (int)(t->to - k) : BF_ROLLING_BLOCK;
+        if (!take_steady(squares, &s, k, n)) take_windows(squares, &s, k, n);
+        making.error = squares ? s.units.spread_error : s.sums.left ? s.units.sum_error : 0;
+        isa->rolling->bound(&making, &s.block, n);
+        const int stored = w->to == BF_F64 ? store_results(BF_F64, squares, &s, k, n)
+                                           : store_results(w->to, squares, &s, k, n);
+        if (stored < n) return k + stored;
+    }
+    return t->to;
+}
+
+int64_t bf_roll_doubles(const bf_isa *isa, const bf_rolling_tile *t, void *room) {
+    const bf_window *w = &t->job->window;
+    const bool squares = w->kind == BF_KIND_MOMENTS;
+    if (w->dtype == BF_I128 || (squares && bf_dtype_is_half(w->to))) return t->from;
+    return squares ? roll(isa, true, t, room) : roll(isa, false, t, room);
+}

@@ -1,0 +1,150 @@
+/* The loops for windows, which the compiler makes vectors of: included once by each instruction
+ * set, which defines LOOPS, the name of the table.
+ *
+ * What sums round to is a double and its rest, whose error is known, and so between two bounds.
+ * Where these are equal, the exact value rounds to them (Ziv, 1991). */
+#include "cpu/scan/rolling_block.h"
+
+#include "cpu/runtime/vector.h"
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+INLINE void slide_sums(bool squares, const bf_rolling_units *u, const double *entering,
+                       const double *leaving, int n, bf_rolling_sums *sums, bf_rolling_block *b) {
+    bf_rolling_sums s = *sums;
+    int64_t left = 0;
+    for (int i = 0; i < n; i++) {
+        const bf_rolling_sums in = bf_rolling_parts(squares, u, entering[i]);
+        const bf_rolling_sums out = bf_rolling_parts(squares, u, leaving[i]);
+        left |= in.left;
+        b->high[i] = in.high - out.high;
+        b->low[i] = in.low - out.low;
+        if (!squares) continue;
+        b->squares[i] = in.squares - out.squares;
+        b->cross[i] = in.cross - out.cross;
+        b->rest[i] = in.rest - out.rest;
+    }
+    for (int i = 0; i < n; i++) {
+        b->high[i] = s.high += b->high[i];
+        b->low[i] = s.low += b->low[i];
+        if (!squares) continue;
+        b->squares[i] = s.squares += b->squares[i];
+        b->cross[i] = s.cross += b->cross[i];
+        b->rest[i] = s.rest += b->rest[i];
+    }
+    s.left |= left != 0;
+    *sums = s;
+}
+
+static void slide(bool squares, const bf_rolling_units *u, const double *entering,
+                  const double *leaving, int n, bf_rolling_sums *sums, bf_rolling_block *b) {
+    if (squares)
+        slide_sums(true, u, entering, leaving, n, sums, b);
+    else
+        slide_sums(false, u, entering, leaving, n, sums, b);
+}
+
+/* ---- numbers of two doubles ------------------------------------------------------------------ */
+
+/* The number is high + low. */
+typedef struct pair {
+    double high, low;
+} pair;
+
+/* x + y exactly (Knuth). */
+INLINE pair add(double x, double y) {
+    const double sum = x + y, of_y = sum - x, of_x = sum - of_y;
+    return (pair){sum, (x - of_x) + (y - of_y)};
+}
+
+/* x * y exactly, where there are no fused multiply-adds by halves of their bits (Dekker). */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+INLINE pair multiply(double x, double y) {
+    const double product = x * y;
+    return (pair){product, __builtin_fma(x, y, -product)};
+}
+#else
+INLINE pair split(double x) {
+    const double scaled = x * 0x8000001p0, high = scaled - (scaled - x);
+    return (pair){high, x - high};
+}
+INLINE pair multiply(double x, double y) {
+    const pair a = split(x), b = split(y);
+    const double product = x * y, most = a.high * b.high - product;
+    return (pair){product, ((most + a.high * b.low) + a.low * b.high) + a.low * b.low};
+}
+#endif
+
+/* x / y, but for an error of 2^-52 of the low part. */
+INLINE pair divide(pair x, double y) {
+    const double quotient = x.high / y;
+    const pair back = multiply(quotient, y);
+    return (pair){quotient, (((x.high - back.high) - back.low) + x.low) / y};
+}
+
+/* The square root, but for an error of 2^-103 of it. */
+INLINE pair root_of(pair x) {
+    const double root = __builtin_sqrt(x.high);
+    const pair back = multiply(root, root);
+    return (pair){root, (((x.high - back.high) - back.low) + x.low) / (root + root)};
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+/* A bound that is rounded again must not be on the wrong side after its own rounding. */
+INLINE void bound_result(bf_rolling_block *b, int i, pair x, double error, bool narrow) {
+    const double margin = error + (narrow ? __builtin_fabs(x.high) * 0x1p-52 : 0);
+    b->least[i] = x.high + (x.low - margin);
+    b->most[i] = x.high + (x.low + margin);
+}
+
+INLINE void bound_sum(const bf_rolling_making *making, bf_rolling_block *b, int i) {
+    const pair sum = add(b->high[i], b->low[i]);
+    bound_result(b, i, sum, making->error * b->count[i], making->narrow);
+}
+
+/* An exact sum is a multiple of the low unit: so a mean that is in the middle of no two doubles is
+ * further from it than the error of the division. */
+INLINE void bound_mean(const bf_rolling_making *making, bf_rolling_block *b, int i) {
+    const pair mean = divide(add(b->high[i], b->low[i]), b->count[i]);
+    bound_result(b, i, mean, making->error, making->narrow);
+}
+
+/* The count times the sum of squares, less the square of the sum, but for an error of 2^-100 of the
+ * first. */
+INLINE pair spread_of(const bf_rolling_block *b, int i) {
+    const double count = b->count[i];
+    const pair sum = add(b->high[i], b->low[i]), square = multiply(sum.high, sum.high);
+    const pair squares = add(b->squares[i], b->cross[i]), scaled = multiply(squares.high, count);
+    const pair difference = add(scaled.high, -square.high);
+    const double more = scaled.low + (squares.low + b->rest[i]) * count;
+    const double less = square.low + 2 * sum.high * sum.low;
+    return add(difference.high, difference.low + (more - less));
+}
+
+/* The error is more than 2^-100 of the variance: many times that of the division, and of a root,
+ * for which half of it would do. */
+INLINE void bound_spread(const bf_rolling_making *making, bool root, bf_rolling_block *b, int i) {
+    const double count = b->count[i], divisor = count * (count - making->ddof);
+    pair x = divide(spread_of(b, i), divisor);
+    double error = making->error * (count * count / divisor);
+    if (root) {
+        x = root_of(add(x.high, x.low));
+        error /= x.high;
+    }
+    bound_result(b, i, x, error, making->narrow);
+}
+
+static void bound(const bf_rolling_making *making, bf_rolling_block *b, int n) {
+    const bf_rolling_making m = *making;
+    if (m.op == BF_SUM)
+        for (int i = 0; i < n; i++) bound_sum(&m, b, i);
+    else if (m.op == BF_MEAN)
+        for (int i = 0; i < n; i++) bound_mean(&m, b, i);
+    else if (m.op == BF_VAR)
+        for (int i = 0; i < n; i++) bound_spread(&m, false, b, i);
+    else
+        for (int i = 0; i < n; i++) bound_spread(&m, true, b, i);
+}
+
+const bf_rolling_loops LOOPS = {slide, bound};
