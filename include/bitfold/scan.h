@@ -73,7 +73,13 @@ BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
  *   counts (bf_rolling_count)        BF_F64
  *
  * A NaN does not count as one of a window's elements. A window with fewer than options->min_count
- * has NaN; so has one with a NaN, unless the policy is BF_NAN_SKIP. */
+ * has NaN; so has one with a NaN, unless the policy is BF_NAN_SKIP.
+ *
+ * Windows of a span (options->on, ->span; window 0) have the elements whose keys are in (key -
+ * span, key], where key is that of the window's element, or, with center, in (key - span / 2, key +
+ * span / 2]. So elements with one key have one window, before and behind them. `on` has one
+ * dimension, a key for each element of a line, and lies in host memory; the keys, integers (times
+ * are the integers of their unit) or finite floats, do not decrease. They are compared exactly. */
 typedef struct bf_rolling_options {
     size_t size;        /* sizeof(bf_rolling_options): see bitfold.h */
     bf_nan_policy nan;  /* floats only; default: propagate. BF_NAN_ERROR: BF_E_NAN if a window that
@@ -85,9 +91,12 @@ typedef struct bf_rolling_options {
                            middle, and of an even window the first one behind it */
     int64_t window;     /* how many elements a window has, > 0: fewer at the ends of a line */
     int64_t min_count;  /* how many elements that are no NaN a window must have, up to the window;
-                           0 (default): as many as the window; -1: none */
+                           0 (default): as many as the window, of a span 1; -1: none */
     int64_t step;       /* results are those of elements 0, step, 2 * step and so on; 0 (default):
                            of each */
+    const bf_array *on; /* a key for windows of a span; NULL: windows are numbers of elements */
+    const bf_value *span; /* > 0: of a key of integers whole and below 2^64, of floats a finite
+                             float */
 } bf_rolling_options;
 
 /* BF_ROLLING_OPTIONS(.window = 10). */
@@ -101,7 +110,8 @@ BF_API bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype,
  * strides. `values`, of bf_rolling_dtype, has its shape, but along axis the number of elements
  * divided by the step, rounded up; it shares no memory with the array. O(n), whatever the window.
  * The CPU does it, and refuses memory of a GPU. On failure nothing is written. Errors:
- * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_MEMORY, BF_E_CANCELLED. */
+ * BF_E_ARGUMENT (keys that decrease, too), BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN (of keys, too),
+ * BF_E_MEMORY, BF_E_CANCELLED. */
 BF_API bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                             const bf_rolling_options *options, const bf_array *values);
 

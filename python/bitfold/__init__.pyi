@@ -3,6 +3,7 @@
 import builtins
 import os
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypedDict, TypeVar, overload
 
 from typing_extensions import Buffer, Self, TypeAlias, Unpack
@@ -539,11 +540,16 @@ def cumulative_max(
     dtype: _Dtype | None = None,
     context: Context | None = None,
 ) -> _Array: ...
+# A span of times is a difference of times, such as numpy.timedelta64.
+_Span: TypeAlias = float | timedelta | _HasArrayInterface
+
 class Rolling:
     def __init__(
         self,
         x: _ArrayLike,
-        window: int,
+        window: int | None,
+        on: _ArrayLike | None,
+        span: _Span | None,
         min_count: int | None,
         center: bool,
         step: int,
@@ -562,8 +568,10 @@ class Rolling:
 
 def rolling(
     x: _ArrayLike,
-    window: int,
+    window: int | None = None,
     *,
+    on: _ArrayLike | None = None,
+    span: _Span | None = None,
     min_count: int | None = None,
     center: bool = False,
     step: int = 1,

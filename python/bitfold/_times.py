@@ -94,6 +94,21 @@ def elements(result, dtype):
     return _back(result, dtype)
 
 
+def in_units_of(x, span):
+    """Returns the integers of times, and a difference of times (NumPy's, pandas' or Python's) in their unit."""
+    import numpy
+
+    units, dtype = _take(x, None)
+    given = getattr(span, "to_timedelta64", lambda: span)()
+    if not hasattr(given, "days") and getattr(getattr(given, "dtype", None), "kind", None) != "m":
+        raise ArgumentError(f"a span of times is a difference of times, such as numpy.timedelta64(7, 'D'), not {span!r}")
+    given, unit = numpy.timedelta64(given), "m8[{1}{0}]".format(*numpy.datetime_data(dtype))
+    here = given.astype(unit)
+    if not here.astype(given.dtype) == given:  # NaT, too
+        raise ArgumentError(f"a span of {span} is no whole number of the unit of the times, {dtype}")
+    return units, int(here.view("i8"))
+
+
 def indices(result, dtype):
     return result
 

@@ -27,6 +27,9 @@ typedef struct bf_rolling_job {
     bf_window window;    /* what is made of each window: options are checked */
     int64_t size, after; /* elements of a window, and how many of them follow its own: fewer at the
                             ends of a line */
+    /* Windows of a span: that of result k of each line is [first[k], end[k]), which has an element
+     * and at most `size`; neither decreases. NULL: they are not. In host memory. */
+    const int64_t *first, *end;
     int64_t step;
     int64_t outer, length, inner, results; /* > 0 */
     const void *elements;
@@ -35,11 +38,13 @@ typedef struct bf_rolling_job {
 
 /* The window of result k has elements [first, end). */
 BF_RULE int64_t bf_rolling_first(const bf_rolling_job *job, int64_t k) {
+    if (job->first != NULL) return job->first[k];
     int64_t at = k * job->step, before = job->size - job->after - 1;
     return at > before ? at - before : 0;
 }
 
 BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
+    if (job->end != NULL) return job->end[k];
     int64_t at = k * job->step;
     return job->after < job->length - at ? at + job->after + 1 : job->length;
 }

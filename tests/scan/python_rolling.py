@@ -6,6 +6,8 @@ BITFOLD_SEED: the first one's seed.
 A failure prints the seed that alone repeats it.
 """
 
+import bisect
+import datetime
 import math
 import os
 import unittest
@@ -22,6 +24,7 @@ from oracle import DTYPES, FLOATS, HELD, as_f64, root_to, round_to
 CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "300"))
 SEED = int(os.environ.get("BITFOLD_SEED", "0"))
 THREADS = (1, 2, 3, 8)
+KEYS = ("i64", "i8", "u64", "f64", "f32", "f16")
 OPS = ("sum", "mean", "var", "std", "min", "max", "count")
 
 
@@ -96,21 +99,53 @@ class Case:
         }  # fmt: skip
         self.least = self.window if self.least is None else self.least
         keeps = self.op in ("min", "max") and self.dtype in FLOATS
+        self.keys, self.span = [], None
+        if rng.random() < 0.4:
+            self._on_keys(shape[self.axis])
         self.asked = {"ddof": self.ddof} if self.op in ("var", "std") else {}
         self.to = self.dtype if keeps else "f64"
         if self.op in ("sum", "mean", "var", "std") and rng.random() < 0.4:
             self.to = self.asked["out_dtype"] = str(rng.choice(FLOATS))
 
+    def _on_keys(self, n):
+        """Windows of a span: of the distance of two keys, rounded, or a small one."""
+        rng, dtype = self.rng, str(self.rng.choice(KEYS))
+        keys = generate.values(rng, dtype, n)
+        keys = np.sort(np.where(np.isfinite(keys), keys, 0))
+        if rng.random() < 0.5:
+            keys = np.sort(rng.integers(0, 1 + min(n, 100), n).astype(keys.dtype))
+        self.keys = [Fraction(x) for x in keys.tolist()]
+        low, high = sorted(self.keys[int(i)] for i in rng.integers(0, n, 2)) if n else (0, 0)
+        span = high - low if rng.random() < 0.5 else int(rng.integers(1, 7))
+        self.span = float(min(span, Fraction(1e308))) or 1.0 if dtype in FLOATS else int(span) or 1
+        self.options.update(on=keys, span=self.span)
+        if dtype == "i64" and self.span < 2**63 and keys.min(initial=0) > -(2**63):  # that is NaT
+            self.options.update(on=keys.view("M8[us]"), span=np.timedelta64(self.span, "us"))
+        self.window, self.least = None, self.least if self.options["min_count"] is not None else 1
+
     def call(self, context, x):
         return getattr(bitfold.rolling(x, self.window, context=context, **self.options), self.op)(**self.asked)
+
+    def ends(self, n):
+        """Yields where the windows of a line of n elements begin and end."""
+        after = (self.window - 1) // 2 if self.center and self.window else 0
+        half = Fraction(self.span or 0) / 2
+        for at in range(0, n, self.step):
+            if self.window:
+                yield max(0, at + after - self.window + 1), at + after + 1
+            elif self.center:
+                yield self.beyond(self.keys[at] - half), self.beyond(self.keys[at] + half)
+            else:
+                yield self.beyond(self.keys[at] - Fraction(self.span)), self.beyond(self.keys[at])
+
+    def beyond(self, key):
+        return bisect.bisect_right(self.keys, key)
 
     def of_line(self, line):
         numbers = as_f64(line, self.dtype).tolist() if self.dtype in FLOATS else [int(x) for x in line.tolist()]
         if self.dtype == "bool":
             numbers = [int(x != 0) for x in numbers]
-        after = (self.window - 1) // 2 if self.center else 0
-        ends = [(max(0, at + after - self.window + 1), at + after + 1) for at in range(0, len(numbers), self.step)]
-        return [of_window(self, numbers[first:end]) for first, end in ends]
+        return [of_window(self, numbers[first:end]) for first, end in self.ends(len(numbers))]
 
     def expected(self):
         lines = np.moveaxis(self.x, self.axis, -1)
@@ -165,6 +200,35 @@ class Forms(unittest.TestCase):
         np.testing.assert_array_equal(bitfold.rolling(x, 2, axis=-1).sum()[:, 1:], x[:, :-1] + x[:, 1:])
         self.assertEqual(bitfold.rolling(np.array([2**64, 2**64], object), 2).sum().tolist()[1], 2.0**65)
         self.assertEqual(bitfold.rolling(np.empty((0, 3)), 2, step=2).max().shape, (0, 3))
+
+    def test_spans(self):
+        x = np.arange(1.0, 9.0)
+        key = np.array([0, 1, 1, 2, 3, 3, 5, 9])
+        trailing, centered = [1, 6, 6, 10, 20, 20, 18, 8], [6, 10, 10, 20, 15, 15, 7, 8]
+        week = datetime.timedelta(weeks=3), np.timedelta64(21, "D")
+        forms = [(key, 3), (key.astype(object), 3), (key / 8, 0.375), (key.tolist(), 3)]
+        forms += [((key * 7).astype("M8[D]"), span) for span in week] + [(key.astype("m8[W]"), span) for span in week]
+        for on, span in forms:
+            self.assertEqual(bitfold.rolling(x, on=on, span=span).sum().tolist(), trailing)
+            self.assertEqual(bitfold.rolling(x, on=on, span=span, center=True).sum().tolist(), centered)
+        both = bitfold.rolling(np.stack([x, x]), on=key, span=3, axis=1, step=2, min_count=3).max()
+        np.testing.assert_array_equal(both, [[math.nan, 3, 6, 7]] * 2)
+        self.assertEqual(bitfold.rolling(x[:0], on=key[:0], span=3).mean().tolist(), [])
+
+    def test_spans_that_are_refused(self):
+        x, key = np.arange(4.0), np.array([1, 2, 2, 4])
+        days, hours = key.astype("M8[D]"), np.timedelta64(36, "h")
+        bad = [{}, {"on": key}, {"span": 2}, {"on": key, "span": 2, "window": 2}, {"on": key, "span": -1}]
+        bad += [{"on": days, "span": hours}, {"on": days, "span": 2}, {"on": days, "span": "2D"}]
+        bad += [{"on": days, "span": np.timedelta64("NaT")}, {"on": key / 2, "span": 2**53 + 1}]
+        for options in bad:
+            self.assertRaises(bitfold.ArgumentError, bitfold.rolling, x, **options)
+        for on, span in ((key[::-1], 2), (key, 0), (key / 2, math.inf), (key / 2, -1.0), (days[::-1], hours * 2)):
+            self.assertRaises(bitfold.ArgumentError, bitfold.rolling(x, on=on, span=span).sum)
+        self.assertRaises(bitfold.ShapeError, bitfold.rolling(x, on=key[1:], span=2).sum)
+        self.assertRaises(bitfold.NanError, bitfold.rolling(x, on=np.array([1, 2, math.nan, 3]), span=2.0).sum)
+        self.assertRaises(TypeError, bitfold.rolling, x, on=key, span=1.5)
+        self.assertRaisesRegex(bitfold.ArgumentError, "at 3 is less", bitfold.rolling(x, on=key % 4, span=2).sum)
 
     def test_what_is_refused(self):
         x = np.array([1.0, math.nan])

@@ -15,7 +15,9 @@ typedef struct line {
     const char *data;
     int64_t n, pitch; /* pitch: elements from one to the next */
     bf_rolling_options options;
-    int64_t every; /* only each of so many results is compared */
+    int64_t every;       /* only each of so many results is compared */
+    const int64_t *keys; /* for windows of a span, in its unit */
+    uint64_t span;
 } line;
 
 static char data[16 * LONG + 16], found[8 * LONG + 16];
@@ -51,7 +53,8 @@ static uint64_t bits_of_extreme(const line *l, const bf_value *v) {
 /* The result of elements [first, end). */
 static uint64_t expect_window(bf_context *context, const line *l, int64_t first, int64_t end) {
     const bf_rolling_options *o = &l->options;
-    const int64_t least = o->min_count == 0 ? o->window : o->min_count < 0 ? 0 : o->min_count;
+    const int64_t usual = o->on != NULL ? 1 : o->window;
+    const int64_t least = o->min_count == 0 ? usual : o->min_count < 0 ? 0 : o->min_count;
     const bool extreme = l->op == BF_MIN || l->op == BF_MAX;
     int64_t nans = 0;
     for (int64_t i = first; i < end; i++) nans += is_nan_at(l, i);
@@ -70,20 +73,37 @@ static uint64_t expect_window(bf_context *context, const line *l, int64_t first,
     return l->to == BF_F32 ? load_bits((const char *)&v.as.f32, 4) : bits_of_f64(v.as.f64);
 }
 
+/* Is element i in the window of element `at`, by their keys? */
+static bool is_within(const line *l, int64_t at, int64_t i) {
+    const __int128 apart = (__int128)l->keys[i] - l->keys[at], span = l->span;
+    return l->options.center ? -span < 2 * apart && 2 * apart <= span : -span < apart && apart <= 0;
+}
+
+/* Finds the window of element `at`. */
+static void find_window(const line *l, int64_t at, int64_t *first, int64_t *end) {
+    const bf_rolling_options *o = &l->options;
+    const int64_t after = o->center ? (o->window - 1) / 2 : 0, before = o->window - 1 - after;
+    *first = at > before ? at - before : 0;
+    *end = after < l->n - 1 - at ? at + after + 1 : l->n;
+    if (o->on == NULL) return;
+    for (*first = 0; !is_within(l, at, *first);) ++*first;
+    for (*end = l->n; !is_within(l, at, *end - 1);) --*end;
+}
+
 static void assert_windows(bf_context *context, const line *l, const char *values, int64_t pitch) {
     const bf_rolling_options *o = &l->options;
     const size_t bytes = bf_dtype_size(l->to);
-    const int64_t step = o->step > 0 ? o->step : 1, after = o->center ? (o->window - 1) / 2 : 0;
+    const int64_t step = o->step > 0 ? o->step : 1;
     for (int64_t k = 0; k * step < l->n; k += l->every) {
-        const int64_t at = k * step, last = after < l->n - 1 - at ? at + after : l->n - 1;
-        const int64_t before = o->window - 1 - after, first = at > before ? at - before : 0;
+        int64_t first, end;
+        find_window(l, k * step, &first, &end);
         const uint64_t x = load_bits(values + (size_t)(k * pitch) * bytes, bytes);
-        const uint64_t y = expect_window(context, l, first, last + 1);
+        const uint64_t y = expect_window(context, l, first, end);
         if (x != y)
-            fail_msg("%s of window %lld of %s, of %lld: %llx, not %llx",
+            fail_msg("%s of window %lld of %s, [%lld, %lld): %llx, not %llx",
                      l->counts ? "count" : bf_reduction_name(l->op), (long long)k,
-                     bf_dtype_name(l->dtype), (long long)o->window, (unsigned long long)x,
-                     (unsigned long long)y);
+                     bf_dtype_name(l->dtype), (long long)first, (long long)end,
+                     (unsigned long long)x, (unsigned long long)y);
     }
 }
 
@@ -273,6 +293,80 @@ static void results_near_halves(void **unused) {
         }
 }
 
+/* Keys that do not decrease: many are equal, over all integers of 64 bits or close together; or
+ * most are one apart. */
+static void fill_keys(int64_t *keys, int64_t n, uint64_t seed) {
+    const bool everywhere = seed % 3 == 0, even = seed % 3 == 1;
+    const uint64_t most = UINT64_MAX / (uint64_t)n;
+    uint64_t key = everywhere ? (uint64_t)INT64_MIN : (uint64_t)-50;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t r = next_random(&seed);
+        keys[i] = (int64_t)key;
+        if (even)
+            key += r % 256 < 254 ? 1 : r % 2 * 2;
+        else
+            key += r % 3 == 0 ? 0 : everywhere ? (r >> 8) % most : r / 3 % 4;
+    }
+}
+
+/* Each key is also a double, in a unit of 1/8, if all are small. */
+static void spans_of_keys(void **unused) {
+    static const uint64_t spans[] = {1,          2,          3,          10,        51,
+                                     1ull << 40, 1ull << 58, 1ull << 63, UINT64_MAX};
+    static int64_t keys[N];
+    static double floats[N];
+    (void)unused;
+    for (uint64_t seed = 0; seed < 126 / DATA_SHARE; seed++) {
+        const bf_dtype dtypes[] = {BF_F64, BF_I32, BF_F16};
+        const int64_t n = 1 + (int64_t)(seed * 5 % (N - 1));
+        line l = make_line((int)(seed % 7), dtypes[seed / 7 % 3], n, 2, seed);
+        fill_keys(keys, n, seed);
+        for (int i = 0; i < n; i++) floats[i] = (double)keys[i] / 8;
+        l.keys = keys;
+        l.span = spans[seed % 9];
+        const bf_array whole = bf_array_of(BF_I64, keys, n),
+                       eighths = bf_array_of(BF_F64, floats, n);
+        const bf_value span = {.dtype = BF_U64, .as.u64 = l.span};
+        const bf_value eighth = {.dtype = BF_F64, .as.f64 = (double)l.span / 8};
+        const bool floating = seed % 2 && seed % 3 && seed % 9 < 8;
+        l.options.window = 0;
+        l.options.on = floating ? &eighths : &whole;
+        l.options.span = floating ? &eighth : &span;
+        on_every_context(check_line, &l);
+    }
+}
+
+/* The difference of two keys is compared with the span exactly, and may overflow. */
+static void spans_are_exact(void **unused) {
+    static const double least = 0x1p-1074, most = 0x1.fffffffffffffp1023;
+    const struct {
+        double low, high, span;
+        double trailing, centered;
+    } cases[] = {
+        {-0x1p-60, 1, 1, 1, 1},          {0x1p-60, 1, 1, 2, 1},       {0x1p-60, 0.5, 1, 2, 2},
+        {-0x1p-60, 0.5, 1, 2, 1},        {-most, most, most, 1, 1},   {0, most, most, 1, 1},
+        {least, most, most, 2, 1},       {0, least, least, 1, 1},     {0, least, 2 * least, 2, 1},
+        {0, 2 * least, 3 * least, 2, 1}, {0, least, 3 * least, 2, 2}, {-0.0, 0, least, 2, 2},
+    };
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int center = 0; center < 2; center++) {
+            const double keys[] = {cases[i].low, cases[i].high}, x[] = {3, 4};
+            const bf_array from = bf_array_of(BF_F64, x, 2), on = bf_array_of(BF_F64, keys, 2);
+            const bf_value span = {.dtype = BF_F64, .as.f64 = cases[i].span};
+            const bf_rolling_options o = {
+                .size = sizeof o, .on = &on, .span = &span, .center = center};
+            double counts[2];
+            const bf_array to = bf_array_of(BF_F64, counts, 2);
+            assert_int_equal(bf_rolling_count(c, &from, 0, &o, &to), BF_OK);
+            if (counts[1] != (center ? cases[i].centered : cases[i].trailing))
+                fail_msg("case %d, centered %d: %g", (int)i, center, counts[1]);
+        }
+    bf_context_destroy(c);
+}
+
 /* What has left a window leaves no trace: between outliers its results are those without them. */
 static void check_outliers(bf_context *context, void *arg) {
     enum { M = 20000, WINDOW = 50 };
@@ -420,12 +514,57 @@ static void errors(void **unused) {
     bf_context_destroy(c);
 }
 
+static void refuse_span(bf_context *c, bf_dtype dtype, const void *keys, int64_t n, bf_value span,
+                        bf_status status) {
+    static const double x[4] = {1, 2, 3, 4};
+    const bf_array from = bf_array_of(BF_F64, x, 4), on = bf_array_of(dtype, keys, n);
+    bf_rolling_options o = {.size = sizeof o, .on = &on, .span = &span};
+    refuse(c, BF_MEAN, &from, &o, status);
+    o.window = 1;
+    refuse(c, BF_MEAN, &from, &o, BF_E_ARGUMENT);
+}
+
+static void errors_of_spans(void **unused) {
+    static const int64_t keys[] = {1, 2, 2, 1}, good[] = {1, 2, 2, 3};
+    const double nan[] = {1, (double)NAN, 2, 3}, inf[] = {1, 2, 3, (double)INFINITY};
+    const bf_value two = {.dtype = BF_I64, .as.i64 = 2}, none = {.dtype = BF_I64};
+    const bf_value below = {.dtype = BF_I64, .as.i64 = -2},
+                   float_two = {.dtype = BF_F64, .as.f64 = 2};
+    const bf_value endless = {.dtype = BF_F64, .as.f64 = (double)INFINITY};
+    const bf_value no_number = {.dtype = BF_F64, .as.f64 = (double)NAN},
+                   no_dtype = {.dtype = BF_PAIR};
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    refuse_span(c, BF_I64, keys, 4, two, BF_E_ARGUMENT);
+    assert_string_equal(bf_context_message(c),
+                        "a window is a number of elements, or a span of a key, not both");
+    refuse_span(c, BF_F64, nan, 4, float_two, BF_E_NAN);
+    refuse_span(c, BF_F64, inf, 4, float_two, BF_E_ARGUMENT);
+    refuse_span(c, BF_I64, good, 3, two, BF_E_SHAPE);
+    refuse_span(c, BF_I64, good, 4, none, BF_E_ARGUMENT);
+    refuse_span(c, BF_I64, good, 4, below, BF_E_ARGUMENT);
+    refuse_span(c, BF_I64, good, 4, float_two, BF_E_DTYPE);
+    refuse_span(c, BF_F64, inf, 4, two, BF_E_DTYPE);
+    refuse_span(c, BF_F64, inf, 4, endless, BF_E_ARGUMENT);
+    refuse_span(c, BF_F64, inf, 4, no_number, BF_E_ARGUMENT);
+    refuse_span(c, BF_I64, good, 4, no_dtype, BF_E_DTYPE);
+    const bf_array x = bf_array_of(BF_F64, inf, 4), on = bf_array_of(BF_I64, good, 4);
+    refuse(c, BF_SUM, &x, &(bf_rolling_options){.size = sizeof(bf_rolling_options), .on = &on},
+           BF_E_ARGUMENT);
+    refuse(c, BF_SUM, &x, &(bf_rolling_options){.size = sizeof(bf_rolling_options), .span = &two},
+           BF_E_ARGUMENT);
+    bf_context_destroy(c);
+}
+
 UNIT_TESTS(rolling) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dtype_and_window),  cmocka_unit_test(long_lines),
         cmocka_unit_test(sums_of_every_spread),    cmocka_unit_test(results_near_halves),
         cmocka_unit_test(outliers_leave_no_trace), cmocka_unit_test(axes),
-        cmocka_unit_test(known_results),           cmocka_unit_test(errors),
+        cmocka_unit_test(known_results),           cmocka_unit_test(spans_of_keys),
+        cmocka_unit_test(spans_are_exact),         cmocka_unit_test(errors),
+        cmocka_unit_test(errors_of_spans),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

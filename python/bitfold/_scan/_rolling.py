@@ -3,9 +3,10 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_void_p
 
-from .._arrays import NAMES, Target, View, dtype_name
-from .._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, lib, whole
+from .._arrays import NAMES, Target, View, dtype_name, in_units, value_of
+from .._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, Value, lib, whole
 from .._map import _default_context
+from .._times import are_times, in_units_of
 
 
 class _Options(ctypes.Structure):
@@ -14,6 +15,7 @@ class _Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int), ("center", c_int),
         ("window", c_int64), ("min_count", c_int64), ("step", c_int64),
+        ("on", POINTER(Array)), ("span", POINTER(Value)),
     ]  # fmt: skip
 
 
@@ -27,6 +29,20 @@ lib.declare(
 )
 
 
+def _key_of(on, span):
+    """Returns a view of the keys, and a span of them as a bf_value."""
+    if on is None or span is None:
+        raise ArgumentError("a window is a number of elements, or a span on a key: give window, or on and span")
+    if are_times(on):
+        on, span = in_units_of(on, span)
+    key = View(on, decimals=True)
+    if not key.dtype.startswith(("f", "bf")):
+        return key, value_of(in_units(span, key.dtype, key.scale), "u64")
+    if float(span) != span:
+        raise ArgumentError(f"no float64 is a span of {span}")
+    return key, value_of(float(span), "f64")
+
+
 class Rolling:
     """The windows of an array's elements (bitfold.rolling): each method returns an array of one result for each.
 
@@ -35,7 +51,7 @@ class Rolling:
     (array([nan,  4.,  5.,  4.]), array([ nan, 1.  , 0.25, 0.  ]))
     """
 
-    def __init__(self, x, window, min_count, center, step, axis, nan, dtype, context):
+    def __init__(self, x, window, on, span, min_count, center, step, axis, nan, dtype, context):
         from .. import _number
 
         self._x, self._view = x, View(x, dtype)
@@ -44,17 +60,26 @@ class Rolling:
         self._axis, ndim = whole(axis, c_int), len(self._shape)
         if not -ndim <= self._axis < ndim:
             raise ArgumentError(f"axis {axis} of an array of {ndim} dimensions")
-        window, step = whole(window), whole(step)
-        least = window if min_count is None else whole(min_count)
-        if window < 1 or step < 1:
-            raise ArgumentError(f"a window and a step are at least 1, not {window} and {step}")
-        if not 0 <= least <= window:
-            raise ArgumentError(f"min_count is 0 to {window}, the window, not {least}")
         self._options = _Options(
-            ctypes.sizeof(_Options), _number(NAN_POLICIES, "nan policy", nan), center=bool(center), window=window,
-            min_count=least or -1, step=step,
-        )  # fmt: skip
-        self._shape[self._axis] = -(-self._shape[self._axis] // step)
+            ctypes.sizeof(_Options), _number(NAN_POLICIES, "nan policy", nan), center=bool(center), step=whole(step)
+        )
+        if step < 1:
+            raise ArgumentError(f"a step is at least 1, not {step}")
+        if window is None:
+            self._key, value = _key_of(on, span)
+            self._options.on, self._options.span = ctypes.pointer(self._key.array), ctypes.pointer(value)
+            most, default = 2**63 - 1, 1
+        elif on is not None or span is not None:
+            raise ArgumentError("a window is a number of elements, or a span on a key, not both")
+        else:
+            most = default = self._options.window = whole(window)
+            if window < 1:
+                raise ArgumentError(f"a window has at least 1 element, not {window}")
+        least = default if min_count is None else whole(min_count)
+        if not 0 <= least <= most:
+            raise ArgumentError(f"min_count is at least 0, and at most the window, not {least}")
+        self._options.min_count = least or -1
+        self._shape[self._axis] = -(-self._shape[self._axis] // self._options.step)
 
     def _reduce(self, op, out_dtype=None, ddof=0):
         options = _Options.from_buffer_copy(self._options)
@@ -104,23 +129,32 @@ class Rolling:
 
 
 def rolling(
-    x, window, *, min_count=None, center=False, step=1, axis=0, nan="propagate", dtype=None, context=None
-):
+    x, window=None, *, on=None, span=None, min_count=None, center=False, step=1, axis=0, nan="propagate", dtype=None,
+    context=None,
+):  # fmt: skip
     """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), min(), max() and count().
 
     Each result is that of its window alone: the exact value, rounded once. What has left a window leaves no
     trace, and a variance is never negative. A window is its element and those before it, `window` of them; with
     center it has as many behind its element, or one fewer. Only each step-th element has a result.
 
-    NaN stands for windows that have fewer than min_count elements that are no NaN (None: as many as the
-    window); so it does for those with a NaN, unless nan="skip". nan and ddof have the defaults of bitfold's
-    reductions; pandas' are nan="skip" and ddof=1. x is in the host's memory.
+    Instead of window, `on` has a key for each element along axis, which does not decrease, and a window has the
+    elements whose keys are in (key - span, key], where key is its element's; with center, in (key - span / 2,
+    key + span / 2]. Keys are times, and span a difference of times, or integers or floats, and span a number.
 
-    Errors: ArgumentError (window, min_count, step, axis), NanError (a NaN under nan="error").
+    NaN stands for windows that have fewer than min_count elements that are no NaN (None: as many as the
+    window, of a span 1); so it does for those with a NaN, unless nan="skip". nan and ddof have the defaults of
+    bitfold's reductions; pandas' are nan="skip" and ddof=1. x is in the host's memory.
+
+    Errors: ArgumentError (window, span, keys that decrease, min_count, step, axis), ShapeError (not a key for each
+    element), NanError (a NaN under nan="error", or in the keys).
 
     >>> bitfold.rolling(numpy.array([1e20, 1, 2, 3]), 2).mean()
     array([    nan, 5.0e+19, 1.5e+00, 2.5e+00])
     >>> bitfold.rolling(numpy.array([3, 1, 2]), 3, min_count=1, center=True).max()
     array([3., 3., 2.])
+    >>> days = numpy.array(["2026-01-01", "2026-01-02", "2026-01-09"], "M8[D]")
+    >>> bitfold.rolling(numpy.array([3, 1, 2]), on=days, span=numpy.timedelta64(1, "W")).sum()
+    array([3., 4., 2.])
     """
-    return Rolling(x, window, min_count, center, step, axis, nan, dtype, context)
+    return Rolling(x, window, on, span, min_count, center, step, axis, nan, dtype, context)

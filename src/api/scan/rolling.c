@@ -5,33 +5,50 @@
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "api/scan/lines.h"
+#include "api/scan/spans.h"
+#include "base/memory.h"
 #include "seam/scan.h"
 
 typedef struct rolling {
     bf_context *context;
     const bf_array *array, *values;
     int axis;
+    bf_spans spans; /* on is NULL: windows are numbers of elements */
     bf_flat input, output;
     bf_rolling_job job;
 } rolling;
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bf_status check_options(bf_context *context, const bf_rolling_options *o) {
-    if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
-        return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
-    if (o->ddof != 0 && o->ddof != 1)
-        return bf_fail(context, BF_E_ARGUMENT, "ddof is 0 or 1, not %d", o->ddof);
+static bf_status check_window(bf_context *context, const bf_rolling_options *o) {
     if (o->window < 1)
         return bf_fail(context, BF_E_ARGUMENT, "a window has at least 1 element, not %lld",
                        (long long)o->window);
     if (o->min_count < -1 || o->min_count > o->window)
         return bf_fail(context, BF_E_ARGUMENT, "min_count is -1 to the window, %lld, not %lld",
                        (long long)o->window, (long long)o->min_count);
+    return BF_OK;
+}
+
+static bf_status check_spans(bf_context *context, const bf_rolling_options *o) {
+    if (o->window != 0)
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "a window is a number of elements, or a span of a key, not both");
+    if (o->min_count < -1)
+        return bf_fail(context, BF_E_ARGUMENT, "min_count is at least -1, not %lld",
+                       (long long)o->min_count);
+    return bf_spans_check(context, &(bf_spans){.on = o->on, .span = o->span});
+}
+
+static bf_status check_options(bf_context *context, const bf_rolling_options *o) {
+    if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
+    if (o->ddof != 0 && o->ddof != 1)
+        return bf_fail(context, BF_E_ARGUMENT, "ddof is 0 or 1, not %d", o->ddof);
     if (o->step < 0)
         return bf_fail(context, BF_E_ARGUMENT, "a step is at least 1, not %lld",
                        (long long)o->step);
-    return BF_OK;
+    return o->on != NULL || o->span != NULL ? check_spans(context, o) : check_window(context, o);
 }
 
 static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
@@ -52,11 +69,13 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
     w->kind = bf_kind_of(op, dtype);
     w->dtype = dtype;
     w->options = (bf_reduce_options){.size = sizeof w->options, .nan = o.nan, .ddof = o.ddof};
-    w->least = o.min_count == 0 ? o.window : o.min_count < 0 ? 0 : o.min_count;
+    w->least = o.min_count < 0 ? 0 : o.min_count;
+    if (o.min_count == 0) w->least = o.on != NULL ? 1 : o.window;
     w->to = bf_window_dtype(w, o.out_dtype);
     job->size = o.window;
     job->after = o.center ? (o.window - 1) / 2 : 0;
     job->step = o.step == 0 ? 1 : o.step;
+    r->spans = (bf_spans){.on = o.on, .span = o.span, .center = o.center != 0};
     if (w->to == BF_NONE)
         return bf_fail(context, BF_E_DTYPE, "no window of %s by %s has results of %s",
                        bf_dtype_name(dtype), w->counts ? "count" : bf_reduction_name(op),
@@ -122,11 +141,13 @@ static bf_status run_rolling(rolling *r) {
     const bf_backend *on = context->used;
     const bool apart = bf_is_watched(context) || r->job.window.options.nan == BF_NAN_ERROR;
     bf_status status = bf_flat_take(context, on, r->array->dtype, r->array, &r->input);
+    if (status == BF_OK && r->spans.on != NULL) status = bf_spans_find(context, &r->spans, &r->job);
     if (status == BF_OK) status = bf_flat_prepare(context, on, r->values, apart, &r->output);
     if (status == BF_OK) status = run_backend(r);
     if (status == BF_OK) status = bf_flat_return(context, &r->output);
     bf_flat_release(&r->input);
     bf_flat_release(&r->output);
+    bf_free((void *)r->job.first);
     return status;
 }
 

@@ -236,16 +236,25 @@ INLINE void clean(slide *s, double *entering, double *leaving) {
     if (*leaving != *leaving) *leaving = nothing;
 }
 
-/* Takes n windows, if for each of them one element enters, and one leaves. */
-INLINE bool take_steady(bool squares, slide *s, int64_t k, int n) {
+/* Does one element enter, and one leave, for each of n windows from result k on? Those of a number
+ * of elements never take more than one step. */
+INLINE bool is_steady(const slide *s, int64_t k, int n) {
     const bf_rolling_job *job = s->t->job;
+    if (job->step != 1) return false;
+    for (int i = job->first == NULL ? n - 1 : 0; i < n; i++)
+        if (bf_rolling_first(job, k + i) != s->first + 1 + i ||
+            bf_rolling_end(job, k + i) != s->end + 1 + i)
+            return false;
+    return true;
+}
+
+/* Takes n windows, if they are steady. */
+INLINE bool take_steady(bool squares, slide *s, int64_t k, int n) {
     const bf_isa *isa = s->entering.isa;
     const int64_t rows = s->end - s->first;
     double entering[BF_ROLLING_BLOCK], leaving[BF_ROLLING_BLOCK];
     uint64_t bits;
-    if (job->step != 1 || bf_rolling_first(job, k + n - 1) != s->first + n ||
-        bf_rolling_end(job, k + n - 1) != s->end + n)
-        return false;
+    if (!is_steady(s, k, n)) return false;
     load(isa, s->t, s->end, n, entering);
     load(isa, s->t, s->first, n, leaving);
     s->end += n;

@@ -1,0 +1,154 @@
+/* Windows of a span: one pass over the keys, because neither end of a window goes back. */
+#include "api/scan/spans.h"
+
+#include "api/runtime/flat.h"
+#include "api/scan/lines.h"
+#include "base/double.h"
+#include "base/environment.h"
+#include "base/memory.h"
+#include "rules/number/cast.h"
+#include "rules/scan/span.h"
+#include <bitfold/value.h>
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bf_status check_span(bf_context *context, bf_dtype dtype, const bf_value *span) {
+    uint64_t whole;
+    const bool is_float = bf_dtype_is_float(span->dtype);
+    if (is_float != bf_dtype_is_float(dtype) ||
+        (span->dtype != BF_I192 && bf_dtype_bytes(span->dtype) == 0))
+        return bf_fail(context, BF_E_DTYPE, "a span of dtype number %d of a key of %s",
+                       (int)span->dtype, bf_dtype_name(dtype));
+    if (is_float) {
+        const double x = bf_value_f64(span);
+        if (!(x > 0 && x < bf_double_of_bits(bf_format_inf(bf_format_f64()))))
+            return bf_fail(context, BF_E_ARGUMENT, "a span is above 0, and finite");
+    } else if (bf_value_u64(span, &whole) != BF_OK || whole == 0)
+        return bf_fail(context, BF_E_ARGUMENT, "a span is a whole number from 1 to 2^64 - 1");
+    return BF_OK;
+}
+
+bf_status bf_spans_check(bf_context *context, const bf_spans *spans) {
+    if (spans->on == NULL || spans->span == NULL)
+        return bf_fail(context, BF_E_ARGUMENT, "a key needs a span, and a span a key");
+    bf_status status = bf_lines_check(context, spans->on);
+    return status == BF_OK ? check_span(context, spans->on->dtype, spans->span) : status;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+typedef struct finding {
+    const char *keys;
+    int64_t length, step, results;
+    bf_integer_span integers;
+    bf_float_span floats;
+    int64_t *first, *end;
+    int64_t longest;
+    int64_t bad; /* the first key that is not finite, or less than the one before it */
+} finding;
+
+static inline bf_i128 integer_at(bf_dtype dtype, const finding *f, int64_t i) {
+    if (dtype == BF_I128) return bf_load_i128(f->keys + 16 * i);
+    const int bytes = bf_dtype_bytes(dtype);
+    return bf_integer_decode(dtype, bf_load_bits(f->keys + i * bytes, bytes));
+}
+
+static inline double float_at(bf_dtype dtype, const finding *f, int64_t i) {
+    const int bytes = bf_dtype_bytes(dtype);
+    const uint64_t held = bf_load_bits(f->keys + i * bytes, bytes);
+    return bf_double_of_bits(
+        dtype == BF_F64 ? held : bf_float_convert(bf_format_of(dtype), bf_format_f64(), held));
+}
+
+/* Returns whether key i is finite and not below the one before it. */
+static inline bool is_next(bf_dtype dtype, const finding *f, int64_t i) {
+    const int64_t before = i > 0 ? i - 1 : 0;
+    if (!bf_dtype_is_float(dtype)) return integer_at(dtype, f, before) <= integer_at(dtype, f, i);
+    const double x = float_at(dtype, f, i);
+    return float_at(dtype, f, before) <= x && x - x == 0;
+}
+
+/* Returns whether element i before `at` is in the window of it. */
+static inline bool reaches_down(bf_dtype dtype, const finding *f, int64_t at, int64_t i) {
+    if (!bf_dtype_is_float(dtype))
+        return bf_integer_span_compare(integer_at(dtype, f, at), integer_at(dtype, f, i),
+                                       f->integers.before) < 0;
+    return bf_float_span_compare(float_at(dtype, f, at), float_at(dtype, f, i), f->floats.before) <
+           0;
+}
+
+/* Returns whether element i behind `at` is in the window of it. */
+static inline bool reaches_up(bf_dtype dtype, const finding *f, int64_t at, int64_t i) {
+    if (!bf_dtype_is_float(dtype))
+        return bf_integer_span_compare(integer_at(dtype, f, i), integer_at(dtype, f, at),
+                                       f->integers.after) <= 0;
+    return bf_float_span_compare(float_at(dtype, f, i), float_at(dtype, f, at), f->floats.after) <=
+           0;
+}
+
+static inline __attribute__((always_inline)) void find_windows(bf_dtype dtype, finding *f) {
+    int64_t first = 0, end = 0;
+    f->bad = 0;
+    while (f->bad < f->length && is_next(dtype, f, f->bad)) f->bad++;
+    if (f->bad < f->length) return;
+    for (int64_t k = 0; k < f->results; k++) {
+        const int64_t at = k * f->step;
+        while (!reaches_down(dtype, f, at, first)) first++;
+        if (end < at) end = at;
+        while (end < f->length && reaches_up(dtype, f, at, end)) end++;
+        f->first[k] = first;
+        f->end[k] = end;
+        if (end - first > f->longest) f->longest = end - first;
+    }
+}
+
+static void find_of_dtype(bf_dtype dtype, finding *f) {
+    switch (dtype) {
+#define BF_X(id, number, name, bytes, type, ...)                                                   \
+    case BF_##id: find_windows(BF_##id, f); break;
+        BF_DTYPE_LIST(BF_X)
+#undef BF_X
+    default: find_windows(BF_I128, f);
+    }
+}
+
+static bf_status refuse_key(bf_context *context, bf_dtype dtype, const finding *f) {
+    const bool is_float = bf_dtype_is_float(dtype);
+    const double x = is_float ? float_at(dtype, f, f->bad) : 0;
+    if (x != x) return bf_fail(context, BF_E_NAN, "NaN in the keys, at %lld", (long long)f->bad);
+    if (x - x != 0)
+        return bf_fail(context, BF_E_ARGUMENT, "infinity in the keys, at %lld", (long long)f->bad);
+    return bf_fail(context, BF_E_ARGUMENT,
+                   "the keys are not in order: that at %lld is less than the one before it",
+                   (long long)f->bad);
+}
+
+bf_status bf_spans_find(bf_context *context, const bf_spans *spans, bf_rolling_job *job) {
+    const bf_array *on = spans->on;
+    finding f = {.length = job->length, .step = job->step, .results = job->results};
+    bf_flat keys;
+    uint64_t whole = 0;
+    if (on->ndim != 1 || on->shape[0] != job->length)
+        return bf_fail(context, BF_E_SHAPE, "not one key for each of %lld elements",
+                       (long long)job->length);
+    bf_status status = bf_flat_take(context, context->used, on->dtype, on, &keys);
+    if (status == BF_OK && (f.first = bf_alloc(2 * sizeof *f.first * (size_t)f.results)) == NULL)
+        status = bf_fail(context, BF_E_MEMORY, "no memory for windows");
+    if (status == BF_OK) {
+        const bf_environment environment = bf_environment_enter();
+        f.keys = keys.data;
+        f.end = f.first + f.results;
+        if (bf_dtype_is_float(on->dtype))
+            f.floats = bf_float_span_make(bf_value_f64(spans->span), spans->center);
+        else if (bf_value_u64(spans->span, &whole) == BF_OK)
+            f.integers = bf_integer_span_make(whole, spans->center);
+        find_of_dtype(on->dtype, &f);
+        bf_environment_leave(environment);
+        if (f.bad < f.length) status = refuse_key(context, on->dtype, &f);
+    }
+    bf_flat_release(&keys);
+    job->first = f.first;
+    job->end = f.end;
+    job->size = f.longest;
+    return status;
+}
