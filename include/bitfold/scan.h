@@ -17,6 +17,7 @@
 #ifndef BITFOLD_SCAN_H
 #define BITFOLD_SCAN_H
 
+#include "order.h"
 #include "reduce.h"
 #include "state.h"
 
@@ -71,6 +72,7 @@ BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
  *                                    stands for windows with too few elements
  *   BF_MIN, BF_MAX                   the array's dtype; of integers BF_F64 or options->out_dtype
  *   counts (bf_rolling_count)        BF_F64
+ *   bf_rolling_median, _quantile     bf_median_dtype, bf_quantile_dtype; of integers BF_F64
  *
  * A NaN does not count as one of a window's elements. A window with fewer than options->min_count
  * has NaN; so has one with a NaN, unless the policy is BF_NAN_SKIP.
@@ -95,8 +97,9 @@ typedef struct bf_rolling_options {
     int64_t step;       /* results are those of elements 0, step, 2 * step and so on; 0 (default):
                            of each */
     const bf_array *on; /* a key for windows of a span; NULL: windows are numbers of elements */
-    const bf_value *span; /* > 0: of a key of integers whole and below 2^64, of floats a finite
-                             float */
+    const bf_value *span;      /* > 0: of a key of integers whole and below 2^64, of floats a finite
+                                  float */
+    bf_quantile_method method; /* how quantiles are made */
 } bf_rolling_options;
 
 /* BF_ROLLING_OPTIONS(.window = 10). */
@@ -120,6 +123,19 @@ BF_API bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array
  * line have too few. Errors: as bf_rolling. */
 BF_API bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
                                   const bf_rolling_options *options, const bf_array *values);
+
+/* Finds the median of each window, as bf_rolling reduces them: of its elements that are no NaN, the
+ * exact mean of the two in the middle, rounded once. options->out_dtype is BF_NONE. O(n log w).
+ * Errors: as bf_rolling. */
+BF_API bf_status bf_rolling_median(bf_context *context, const bf_array *array, int axis,
+                                   const bf_rolling_options *options, const bf_array *values);
+
+/* Finds the quantiles q[0..m) (0 to 1) of each window, by options->method, as bf_quantile_axes does
+ * (order.h): values has the shape (m, that of bf_rolling's), or of one quantile that alone. Errors:
+ * as bf_rolling. */
+BF_API bf_status bf_rolling_quantile(bf_context *context, const bf_array *array, int axis,
+                                     const double q[], int m, const bf_rolling_options *options,
+                                     const bf_array *values);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #define BF_SEAM_SCAN_H
 
 #include "rules/scan/prefix.h"
+#include "rules/scan/quantile.h"
 #include "rules/scan/window.h"
 #include "seam/backend.h"
 #include <bitfold/scan.h>
@@ -24,7 +25,10 @@ typedef struct bf_scan_job {
 /* Windows of such lines: result number k of a line is that of the window of its element k * step.
  */
 typedef struct bf_rolling_job {
-    bf_window window;    /* what is made of each window: options are checked */
+    bf_window window; /* what is made of each window: options are checked */
+    /* NULL: there are none. Else op, a minimum, says nothing, and each window has so many results:
+     * number i of result k of a line lies i * outer * results * inner behind the first. */
+    const bf_window_quantiles *quantiles;
     int64_t size, after; /* elements of a window, and how many of them follow its own: fewer at the
                             ends of a line */
     /* Windows of a span: that of result k of each line is [first[k], end[k]), which has an element

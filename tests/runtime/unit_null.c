@@ -288,6 +288,15 @@ static void order(void **unused) {
     REFUSED(bf_rolling_count(NULL, x, 0, &rolling, y));
     REFUSED(bf_rolling_count(c, NULL, 0, &rolling, y));
     REFUSED(bf_rolling_count(c, x, 0, &rolling, NULL));
+    REFUSED(bf_rolling_median(NULL, x, 0, &rolling, y));
+    REFUSED(bf_rolling_median(c, NULL, 0, &rolling, y));
+    REFUSED(bf_rolling_median(c, x, 0, NULL, y));
+    REFUSED(bf_rolling_median(c, x, 0, &rolling, NULL));
+    REFUSED(bf_rolling_quantile(NULL, x, 0, &half, 1, &rolling, y));
+    REFUSED(bf_rolling_quantile(c, NULL, 0, &half, 1, &rolling, y));
+    REFUSED(bf_rolling_quantile(c, x, 0, NULL, 1, &rolling, y));
+    REFUSED(bf_rolling_quantile(c, x, 0, &half, 1, NULL, y));
+    REFUSED(bf_rolling_quantile(c, x, 0, &half, 1, &rolling, NULL));
     REFUSED(bf_state_scan(NULL, x, NULL, y));
     REFUSED(bf_state_scan(w->state, NULL, NULL, y));
     REFUSED(bf_state_scan(w->state, x, NULL, NULL));

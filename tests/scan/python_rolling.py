@@ -25,7 +25,11 @@ CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "300"))
 SEED = int(os.environ.get("BITFOLD_SEED", "0"))
 THREADS = (1, 2, 3, 8)
 KEYS = ("i64", "i8", "u64", "f64", "f32", "f16")
-OPS = ("sum", "mean", "var", "std", "min", "max", "count")
+OPS = ("sum", "mean", "var", "std", "min", "max", "count", "median", "quantile")
+METHODS = {  # how Hyndman and Fan's continuous ones place a quantile, and what the others choose
+    "linear": (1, 1), "hazen": (Fraction(1, 2), Fraction(1, 2)), "weibull": (0, 0), "lower": math.floor,
+    "higher": math.ceil, "nearest": round, "midpoint": lambda at: Fraction(math.floor(at) + math.ceil(at), 2),
+}  # fmt: skip
 
 
 def is_negative_zero(x):
@@ -52,6 +56,22 @@ def variance(op, numbers, ddof, to):
     return root_to(value, to) if op == "std" else round_to(value, to)
 
 
+def quantile(case, numbers):
+    """The quantile of some numbers, of a fraction in sixteenths: its place has no rounding errors, as floats or as
+    fractions."""
+    ordered = sorted(numbers, key=lambda x: (x, math.copysign(1, x)))
+    n, how = len(ordered), METHODS[case.asked.get("method", "linear")]
+    at = how(case.q * (n - 1)) if callable(how) else how[0] + case.q * (n + 1 - sum(how)) - 1
+    at = min(max(Fraction(at), 0), n - 1)
+    below, weight = math.floor(at), at % 1
+    low, high = ordered[below], ordered[min(below + 1, n - 1)]
+    if weight == 0 or (low == high and is_negative_zero(low) == is_negative_zero(high)):
+        return low if case.dtype in FLOATS else round_to(Fraction(low), case.to)
+    if math.isinf(low) or math.isinf(high):
+        return math.nan if math.isinf(low) and math.isinf(high) else low if math.isinf(low) else high
+    return round_to(Fraction(low) * (1 - weight) + Fraction(high) * weight, case.to)
+
+
 def of_window(case, window):
     """The result of a window of Python's numbers."""
     numbers = [x for x in window if x == x]
@@ -66,6 +86,8 @@ def of_window(case, window):
         return variance(op, numbers, case.ddof, case.to)
     if not numbers:
         return 0.0 if op == "sum" else math.nan
+    if op in ("median", "quantile"):
+        return quantile(case, numbers)
     if op in ("min", "max"):
         found = extreme(op, numbers)
         return found if case.dtype in FLOATS else round_to(Fraction(found), case.to)
@@ -98,11 +120,15 @@ class Case:
             "nan": "skip" if self.skip else "propagate", "dtype": self.dtype,
         }  # fmt: skip
         self.least = self.window if self.least is None else self.least
-        keeps = self.op in ("min", "max") and self.dtype in FLOATS
+        self.q, keeps = Fraction(1, 2), self.op in ("min", "max", "median") and self.dtype in FLOATS
         self.keys, self.span = [], None
         if rng.random() < 0.4:
             self._on_keys(shape[self.axis])
         self.asked = {"ddof": self.ddof} if self.op in ("var", "std") else {}
+        if self.op == "quantile":
+            self.q = Fraction(int(rng.integers(0, 17)), 16)
+            self.asked = {"q": float(self.q), "method": str(rng.choice(list(METHODS)))}
+            keeps = self.dtype in FLOATS and self.asked["method"] in ("lower", "higher", "nearest")
         self.to = self.dtype if keeps else "f64"
         if self.op in ("sum", "mean", "var", "std") and rng.random() < 0.4:
             self.to = self.asked["out_dtype"] = str(rng.choice(FLOATS))

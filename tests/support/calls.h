@@ -408,6 +408,10 @@ CALL_ORDER(bf_rolling, BF_SUM, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_rolling_count, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
+CALL_ORDER(bf_rolling_median, &w->f64, 0,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
+CALL_ORDER(bf_rolling_quantile, &w->f64, 0, &half, 1,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_top, &w->f64, 0, 1, NULL, &one, NULL)
 CALL_ORDER(bf_quantile_axes, &w->f64, &r.axis, 1, &half, 1, NULL, &one)
 CALL_ORDER(bf_quantile_segments, &w->f64, &r.places, &half, 1, NULL,
@@ -614,6 +618,8 @@ static const context_call context_calls[] = {
     ENTRY(bf_scan),
     ENTRY(bf_rolling),
     ENTRY(bf_rolling_count),
+    ENTRY(bf_rolling_median),
+    ENTRY(bf_rolling_quantile),
     ENTRY(bf_top),
     ENTRY(bf_quantile_axes),
     ENTRY(bf_quantile_segments),

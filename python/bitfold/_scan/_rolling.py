@@ -1,11 +1,13 @@
 """Rolling windows (scan.h): the reduction of the window of each element."""
 
 import ctypes
-from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from .._arrays import NAMES, Target, View, dtype_name, in_units, value_of
+from .._dtypes import FLOATS
 from .._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, Value, lib, whole
 from .._map import _default_context
+from .._order import _fractions, _method
 from .._times import are_times, in_units_of
 
 
@@ -15,16 +17,19 @@ class _Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int), ("center", c_int),
         ("window", c_int64), ("min_count", c_int64), ("step", c_int64),
-        ("on", POINTER(Array)), ("span", POINTER(Value)),
+        ("on", POINTER(Array)), ("span", POINTER(Value)), ("method", c_int),
     ]  # fmt: skip
 
 
-_windows = [POINTER(Array), c_int, POINTER(_Options), POINTER(Array)]
+_lines = [POINTER(Array), c_int]
+_windows = [*_lines, POINTER(_Options), POINTER(Array)]
 lib.declare(
     {
         "bf_rolling_dtype": (c_int, c_int, c_int, POINTER(_Options)),
         "bf_rolling": (c_int, c_void_p, c_int, *_windows),
         "bf_rolling_count": (c_int, c_void_p, *_windows),
+        "bf_rolling_median": (c_int, c_void_p, *_windows),
+        "bf_rolling_quantile": (c_int, c_void_p, *_lines, POINTER(c_double), c_int, POINTER(_Options), POINTER(Array)),
     }
 )
 
@@ -81,17 +86,21 @@ class Rolling:
         self._options.min_count = least or -1
         self._shape[self._axis] = -(-self._shape[self._axis] // self._options.step)
 
+    def _fill(self, function, target, options, before=(), after=()):
+        """Calls a function that fills the target. Returns what was made."""
+        self._context._call(
+            function, self._context._handle, *before, byref(self._view.array), self._axis, *after, byref(options),
+            byref(target.array),
+        )  # fmt: skip
+        return target.made
+
     def _reduce(self, op, out_dtype=None, ddof=0):
         options = _Options.from_buffer_copy(self._options)
         options.out_dtype = 0 if out_dtype is None else DTYPES[dtype_name(out_dtype)]
         options.ddof = whole(ddof, c_int)
         number = lib.bf_rolling_dtype(OPS[op], self._view.array.dtype, byref(options))
         target = Target(self._x, NAMES[number or DTYPES["f64"]], self._shape)  # without a number the call says why
-        self._context._call(
-            lib.bf_rolling, self._context._handle, OPS[op], byref(self._view.array), self._axis, byref(options),
-            byref(target.array),
-        )  # fmt: skip
-        return target.made
+        return self._fill(lib.bf_rolling, target, options, before=[OPS[op]])
 
     def sum(self, *, out_dtype=None):
         """Returns the sum of each window, rounded once to float64 or out_dtype."""
@@ -117,22 +126,34 @@ class Rolling:
         """Returns the greatest element of each window, in x's dtype; of integers float64."""
         return self._reduce("max")
 
+    def median(self):
+        """Returns the median of each window, in x's dtype; of integers float64."""
+        name = self._view.dtype if self._view.dtype in FLOATS else "f64"
+        return self._fill(lib.bf_rolling_median, Target(self._x, name, self._shape), self._options)
+
+    def quantile(self, q, *, method="linear"):
+        """Returns the quantiles q (a number from 0 to 1, or a sequence of them: then the first axis of the result)
+        of each window, as bitfold.quantile has them, in float64; by methods that choose an element, in x's dtype,
+        but of integers in float64."""
+        options = _Options.from_buffer_copy(self._options)
+        options.method = _method(method)
+        number = lib.bf_quantile_dtype(self._view.array.dtype, options.method)
+        fractions, first = _fractions(q, 1)
+        target = Target(self._x, NAMES[number] if NAMES[number] in FLOATS else "f64", [*first, *self._shape])
+        return self._fill(lib.bf_rolling_quantile, target, options, after=[fractions, len(fractions)])
+
     def count(self):
         """Returns how many elements of each window are no NaN, as float64. min_count asks for elements of any
         kind."""
-        target = Target(self._x, "f64", self._shape)
-        self._context._call(
-            lib.bf_rolling_count, self._context._handle, byref(self._view.array), self._axis, byref(self._options),
-            byref(target.array),
-        )  # fmt: skip
-        return target.made
+        return self._fill(lib.bf_rolling_count, Target(self._x, "f64", self._shape), self._options)
 
 
 def rolling(
     x, window=None, *, on=None, span=None, min_count=None, center=False, step=1, axis=0, nan="propagate", dtype=None,
     context=None,
 ):  # fmt: skip
-    """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), min(), max() and count().
+    """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), min(),
+    max(), median(), quantile() and count().
 
     Each result is that of its window alone: the exact value, rounded once. What has left a window leaves no
     trace, and a variance is never negative. A window is its element and those before it, `window` of them; with
@@ -153,6 +174,8 @@ def rolling(
     array([    nan, 5.0e+19, 1.5e+00, 2.5e+00])
     >>> bitfold.rolling(numpy.array([3, 1, 2]), 3, min_count=1, center=True).max()
     array([3., 3., 2.])
+    >>> bitfold.rolling(numpy.array([5.0, 3, 9, 3]), 3).median()
+    array([nan, nan,  5.,  3.])
     >>> days = numpy.array(["2026-01-01", "2026-01-02", "2026-01-09"], "M8[D]")
     >>> bitfold.rolling(numpy.array([3, 1, 2]), on=days, span=numpy.timedelta64(1, "W")).sum()
     array([3., 4., 2.])

@@ -14,6 +14,7 @@ typedef struct rolling {
     const bf_array *array, *values;
     int axis;
     bf_spans spans; /* on is NULL: windows are numbers of elements */
+    bf_window_quantiles quantiles;
     bf_flat input, output;
     bf_rolling_job job;
 } rolling;
@@ -43,12 +44,29 @@ static bf_status check_spans(bf_context *context, const bf_rolling_options *o) {
 static bf_status check_options(bf_context *context, const bf_rolling_options *o) {
     if ((int)o->nan < 0 || o->nan > BF_NAN_ERROR)
         return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o->nan);
+    if ((int)o->method < 0 || o->method > BF_QUANTILE_NORMAL_UNBIASED)
+        return bf_fail(context, BF_E_ARGUMENT, "no method of quantiles has number %d",
+                       (int)o->method);
     if (o->ddof != 0 && o->ddof != 1)
         return bf_fail(context, BF_E_ARGUMENT, "ddof is 0 or 1, not %d", o->ddof);
     if (o->step < 0)
         return bf_fail(context, BF_E_ARGUMENT, "a step is at least 1, not %lld",
                        (long long)o->step);
     return o->on != NULL || o->span != NULL ? check_spans(context, o) : check_window(context, o);
+}
+
+static bf_status check_quantiles(bf_context *context, const bf_window_quantiles *s) {
+    if (s->count < 0 || s->q == NULL)
+        return bf_fail(context, BF_E_ARGUMENT, "%d quantiles", s->count);
+    for (int i = 0; i < s->count; i++)
+        if (!(s->q[i] >= 0 && s->q[i] <= 1))
+            return bf_fail(context, BF_E_ARGUMENT, "quantile %d is %g, outside 0 to 1", i, s->q[i]);
+    return BF_OK;
+}
+
+static const char *name_of(const rolling *r) {
+    if (r->job.quantiles != NULL) return "quantile";
+    return r->job.window.counts ? "count" : bf_reduction_name(r->job.window.op);
 }
 
 static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
@@ -71,14 +89,17 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
     w->options = (bf_reduce_options){.size = sizeof w->options, .nan = o.nan, .ddof = o.ddof};
     w->least = o.min_count < 0 ? 0 : o.min_count;
     if (o.min_count == 0) w->least = o.on != NULL ? 1 : o.window;
-    w->to = bf_window_dtype(w, o.out_dtype);
+    r->quantiles.method = o.method;
+    w->to = job->quantiles == NULL   ? bf_window_dtype(w, o.out_dtype)
+            : o.out_dtype == BF_NONE ? bf_window_quantile_to(job->quantiles, dtype)
+                                     : BF_NONE;
     job->size = o.window;
     job->after = o.center ? (o.window - 1) / 2 : 0;
     job->step = o.step == 0 ? 1 : o.step;
     r->spans = (bf_spans){.on = o.on, .span = o.span, .center = o.center != 0};
     if (w->to == BF_NONE)
         return bf_fail(context, BF_E_DTYPE, "no window of %s by %s has results of %s",
-                       bf_dtype_name(dtype), w->counts ? "count" : bf_reduction_name(op),
+                       bf_dtype_name(dtype), name_of(r),
                        o.out_dtype == BF_NONE ? "that" : bf_dtype_name(o.out_dtype));
     return BF_OK;
 }
@@ -107,9 +128,12 @@ static bf_status check_output(const rolling *r) {
     if (r->values == NULL) return bf_fail(context, BF_E_ARGUMENT, "no place for the values");
     bf_status status = bf_flat_check(context, r->values, r->job.window.to, "values");
     if (status != BF_OK) return status;
-    bf_array shaped = *r->array;
-    shaped.shape[r->axis] = r->job.results;
-    if (!bf_same_shape(&shaped, r->values))
+    const bool one = r->quantiles.count == 1 && r->values->ndim == r->array->ndim;
+    const bool first = r->quantiles.q != NULL && !one; /* there is an extent of quantiles */
+    int64_t shape[BF_MAX_DIMS + 1] = {r->quantiles.count};
+    for (int d = 0; d < r->array->ndim; d++)
+        shape[d + first] = d == r->axis ? r->job.results : r->array->shape[d];
+    if (!bf_array_has_shape(r->values, r->array->ndim + first, shape))
         return bf_fail(context, BF_E_SHAPE,
                        "the values have not the shape of the array, with a result for each step");
     if (bf_arrays_overlap(r->values, r->array))
@@ -156,7 +180,7 @@ static bf_status roll(rolling *r, bf_reduction op, int axis, const bf_rolling_op
     if (status == BF_OK) status = read_options(r, op, r->array->dtype, options);
     if (status == BF_OK) status = set_lines(r, axis);
     if (status == BF_OK) status = check_output(r);
-    if (status != BF_OK || bf_array_elements(r->array, bf_number_bytes(r->array->dtype)) == 0)
+    if (status != BF_OK || bf_array_elements(r->values, bf_dtype_bytes(r->job.window.to)) == 0)
         return status;
     status = choose_place(r);
     return status == BF_OK ? run_rolling(r) : status;
@@ -174,4 +198,23 @@ bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
     rolling r = {.context = context, .array = array, .values = values, .job.window.counts = true};
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, roll(&r, BF_SUM, axis, options));
+}
+
+bf_status bf_rolling_median(bf_context *context, const bf_array *array, int axis,
+                            const bf_rolling_options *options, const bf_array *values) {
+    rolling r = {.context = context, .array = array, .values = values, .quantiles.count = 1};
+    r.job.quantiles = &r.quantiles;
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, roll(&r, BF_MIN, axis, options));
+}
+
+bf_status bf_rolling_quantile(bf_context *context, const bf_array *array, int axis,
+                              const double q[], int m, const bf_rolling_options *options,
+                              const bf_array *values) {
+    rolling r = {.context = context, .array = array, .values = values, .quantiles = {q, m, 0}};
+    r.job.quantiles = &r.quantiles;
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    bf_status status = check_quantiles(context, &r.quantiles);
+    if (status == BF_OK) status = roll(&r, BF_MIN, axis, options);
+    return bf_leave(context, status);
 }

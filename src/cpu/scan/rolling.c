@@ -31,12 +31,13 @@ static bf_rolling_tile tile_at(const rolling *o, int64_t number) {
     };
 }
 
-static bf_status roll_tile(const bf_isa *isa, const bf_rolling_tile *t, void *room) {
+static bf_status roll_tile(bf_context *context, const bf_rolling_tile *t, void *room) {
     const bf_window *w = &t->job->window;
+    if (t->job->quantiles != NULL) return bf_roll_quantiles(context, t, room);
     if (w->counts) return bf_roll_counts(t);
     if (w->kind == BF_KIND_EXTREME) return bf_roll_extremes(t, room);
     bf_rolling_tile rest = *t;
-    rest.from = bf_roll_doubles(isa, t, room);
+    rest.from = bf_roll_doubles(context->cpu->isa, t, room);
     return rest.from == t->to ? BF_OK : bf_roll_limbs(&rest, room);
 }
 
@@ -45,7 +46,7 @@ static bf_status roll_some(void *arg, int worker, int64_t first, int64_t n) {
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++) {
         const bf_rolling_tile t = tile_at(o, i);
-        status = roll_tile(o->context->cpu->isa, &t, bf_room(o->context, worker));
+        status = roll_tile(o->context, &t, bf_room(o->context, worker));
     }
     return status;
 }
@@ -54,12 +55,14 @@ static bf_status roll_some(void *arg, int worker, int64_t first, int64_t n) {
  * several times as many. */
 static void cut(rolling *o) {
     const bf_rolling_job *job = o->job;
-    const int64_t tile = TILE + 8 * (bf_rolling_largest(job) / job->step);
+    int64_t tile = TILE + 8 * (bf_rolling_largest(job) / job->step);
+    if (job->quantiles != NULL) tile = bf_roll_quantiles_tile(job);
     o->tile = tile < job->results ? tile : job->results;
     o->tiles = (job->results + o->tile - 1) / o->tile;
 }
 
 static size_t room_of(const bf_rolling_job *job) {
+    if (job->quantiles != NULL) return bf_roll_quantiles_room(job);
     if (job->window.counts) return sizeof(uint64_t);
     return job->window.kind == BF_KIND_EXTREME ? bf_roll_extremes_room(job) : bf_roll_limbs_room();
 }

@@ -27,6 +27,9 @@ bf_status bf_roll_extremes(const bf_rolling_tile *t, void *room);
 bf_status bf_roll_counts(const bf_rolling_tile *t);
 /* Returns the first result that doubles do not hold, or t->to. The room is that for limbs. */
 int64_t bf_roll_doubles(const bf_isa *isa, const bf_rolling_tile *t, void *room);
+int64_t bf_roll_quantiles_tile(const bf_rolling_job *job); /* the most results of a tile */
+size_t bf_roll_quantiles_room(const bf_rolling_job *job);
+bf_status bf_roll_quantiles(bf_context *context, const bf_rolling_tile *t, void *room);
 
 /* The result of so many numbers, of which doubles sum up to the sum, and to that of the squares. */
 uint64_t bf_rolling_exact(const bf_window *w, int64_t count, const double sum[2],

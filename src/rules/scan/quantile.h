@@ -1,0 +1,37 @@
+/* Quantiles of a rolling window: those of its elements alone, as floats, because NaN stands for
+ * windows with too few elements. */
+#ifndef BF_RULES_SCAN_QUANTILE_H
+#define BF_RULES_SCAN_QUANTILE_H
+
+#include "rules/order/quantile.h"
+#include "rules/scan/window.h"
+
+typedef struct bf_window_quantiles {
+    const double *q; /* NULL: the median */
+    int count;       /* results of each window; of the median 1 */
+    bf_quantile_method method;
+} bf_window_quantiles;
+
+BF_RULE bf_dtype bf_window_quantile_to(const bf_window_quantiles *s, bf_dtype dtype) {
+    if (bf_number_bytes(dtype) == 0) return BF_NONE;
+    if (!bf_dtype_is_float(dtype)) return BF_F64;
+    return s->q == NULL ? bf_median_to(dtype) : bf_quantile_to(dtype, s->method);
+}
+
+/* Where quantile number i of n > 0 elements lies. */
+BF_RULE bf_between bf_window_between(const bf_window_quantiles *s, int i, int64_t n) {
+    return s->q == NULL ? bf_median_between(n) : bf_quantile_between(s->method, n, s->q[i]);
+}
+
+/* The result between the elements at a and b, which are no NaNs. */
+BF_RULE uint64_t bf_window_quantile(const bf_window *w, const void *a, const void *b,
+                                    double weight) {
+    const int bytes = bf_dtype_bytes(w->dtype);
+    if (w->dtype != BF_I128)
+        return bf_quantile_bits(w->to, 0,
+                                bf_quantile_make(w->dtype, w->to, 0, bf_load_bits(a, bytes),
+                                                 bf_load_bits(b, bytes), weight));
+    return bf_quantile_mix_i128(bf_format_of(w->to), bf_load_i128(a), bf_load_i128(b), weight, 0);
+}
+
+#endif
