@@ -102,14 +102,20 @@ static inline __attribute__((always_inline)) void find_windows(bf_dtype dtype, f
     }
 }
 
-static void find_of_dtype(bf_dtype dtype, finding *f) {
-    switch (dtype) {
+static void find(const bf_spans *spans, finding *f) {
+    const bf_environment environment = bf_environment_enter();
+    uint64_t whole;
+    if (bf_value_u64(spans->span, &whole) == BF_OK)
+        f->integers = bf_integer_span_make(whole, spans->center);
+    f->floats = bf_float_span_make(bf_value_f64(spans->span), spans->center);
+    switch (spans->on->dtype) {
 #define BF_X(id, number, name, bytes, type, ...)                                                   \
     case BF_##id: find_windows(BF_##id, f); break;
         BF_DTYPE_LIST(BF_X)
 #undef BF_X
     default: find_windows(BF_I128, f);
     }
+    bf_environment_leave(environment);
 }
 
 static bf_status refuse_key(bf_context *context, bf_dtype dtype, const finding *f) {
@@ -127,7 +133,6 @@ bf_status bf_spans_find(bf_context *context, const bf_spans *spans, bf_rolling_j
     const bf_array *on = spans->on;
     finding f = {.length = job->length, .step = job->step, .results = job->results};
     bf_flat keys;
-    uint64_t whole = 0;
     if (on->ndim != 1 || on->shape[0] != job->length)
         return bf_fail(context, BF_E_SHAPE, "not one key for each of %lld elements",
                        (long long)job->length);
@@ -135,15 +140,9 @@ bf_status bf_spans_find(bf_context *context, const bf_spans *spans, bf_rolling_j
     if (status == BF_OK && (f.first = bf_alloc(2 * sizeof *f.first * (size_t)f.results)) == NULL)
         status = bf_fail(context, BF_E_MEMORY, "no memory for windows");
     if (status == BF_OK) {
-        const bf_environment environment = bf_environment_enter();
         f.keys = keys.data;
         f.end = f.first + f.results;
-        if (bf_dtype_is_float(on->dtype))
-            f.floats = bf_float_span_make(bf_value_f64(spans->span), spans->center);
-        else if (bf_value_u64(spans->span, &whole) == BF_OK)
-            f.integers = bf_integer_span_make(whole, spans->center);
-        find_of_dtype(on->dtype, &f);
-        bf_environment_leave(environment);
+        find(spans, &f);
         if (f.bad < f.length) status = refuse_key(context, on->dtype, &f);
     }
     bf_flat_release(&keys);
