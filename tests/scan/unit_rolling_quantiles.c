@@ -137,7 +137,7 @@ static void put_specials(const line *l, uint64_t seed) {
 
 static line make_line(bf_dtype dtype, int64_t n, int64_t window, uint64_t seed) {
     uint64_t state = seed;
-    line l = {.dtype = dtype, .n = n, .every = 1, .m = (int)(seed % (MOST + 1))};
+    line l = {.dtype = dtype, .n = n, .every = 1, .m = (int)(seed / 3 % (MOST + 1))};
     l.pitch = 1 + (int64_t)(seed % 3 == 0);
     l.options = (bf_rolling_options){.size = sizeof l.options,
                                      .nan = seed % 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE,
@@ -166,6 +166,20 @@ static void every_dtype_and_window(void **unused) {
                 seed += 5;
                 on_every_context(check_line, &l);
             }
+}
+
+/* Doubles of all kinds, whose sums overflow, are subnormal or 0, or lie in the middle of two. */
+static void middles(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        for (int window = 2; window < 7; window += 2) {
+            line l = make_line(BF_F64, N, window, 8);
+            l.m = 0;
+            l.pitch = l.options.step = 1;
+            fill(BF_F64, data + 1, N, (data_kind)kind, (uint64_t)window);
+            if (window == 4) put_specials(&l, (uint64_t)kind);
+            on_every_context(check_line, &l);
+        }
 }
 
 /* Long enough for several tiles, whose ranks have several levels. */
@@ -268,6 +282,7 @@ static void errors(void **unused) {
 UNIT_TESTS(rolling_quantiles) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dtype_and_window),
+        cmocka_unit_test(middles),
         cmocka_unit_test(long_lines),
         cmocka_unit_test(spans),
         cmocka_unit_test(axes),

@@ -33,7 +33,7 @@ static size_t scratch_of(int64_t n) {
 /* Elements of a tile's windows: of a span one may reach as far in front of the tile as behind it.
  */
 int64_t bf_roll_quantiles_tile(const bf_rolling_job *job) {
-    return (4096 + 2 * bf_rolling_largest(job)) / job->step + 1;
+    return (128 + 4 * bf_rolling_largest(job)) / job->step + 1;
 }
 
 size_t bf_roll_quantiles_room(const bf_rolling_job *job) {

@@ -3,7 +3,7 @@
  * contraction can change them. The exceptions are rules/reduce/product_tree.h, the chains of
  * rules/reduce/terms.h, the guesses and edges of rules/histogram, the guess of a root in
  * rules/number/wide.h, the places of rules/order/quantile.h, the means of rules/order/tie.h, the
- * spans of rules/scan/span.h, and rules/julia/escape.h. */
+ * spans and middles of rules/scan, and rules/julia/escape.h. */
 #ifndef BF_RULES_NUMBER_RULE_H
 #define BF_RULES_NUMBER_RULE_H
 

@@ -1,5 +1,5 @@
 /* Quantiles of a rolling window: those of its elements alone, as floats, because NaN stands for
- * windows with too few elements. */
+ * windows with too few elements. The caller has set the usual environment of floats. */
 #ifndef BF_RULES_SCAN_QUANTILE_H
 #define BF_RULES_SCAN_QUANTILE_H
 
@@ -23,10 +23,24 @@ BF_RULE bf_between bf_window_between(const bf_window_quantiles *s, int i, int64_
     return s->q == NULL ? bf_median_between(n) : bf_quantile_between(s->method, n, s->q[i]);
 }
 
+/* Sets *bits to the middle of two doubles: either their sum is rounded, or its half, but never
+ * both, for a sum that is not exact is far above the least normal number. False: the sum is
+ * infinite. */
+BF_RULE bool bf_window_middle(const void *a, const void *b, uint64_t *bits) {
+    double x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    const double middle = (x + y) / 2;
+    memcpy(bits, &middle, sizeof middle);
+    return middle - middle == 0;
+}
+
 /* The result between the elements at a and b, which are no NaNs. */
 BF_RULE uint64_t bf_window_quantile(const bf_window *w, const void *a, const void *b,
                                     double weight) {
     const int bytes = bf_dtype_bytes(w->dtype);
+    uint64_t bits;
+    if (w->dtype == BF_F64 && weight == 0.5 && bf_window_middle(a, b, &bits)) return bits;
     if (w->dtype != BF_I128)
         return bf_quantile_bits(w->to, 0,
                                 bf_quantile_make(w->dtype, w->to, 0, bf_load_bits(a, bytes),
