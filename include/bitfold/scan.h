@@ -100,6 +100,9 @@ typedef struct bf_rolling_options {
     const bf_value *span;      /* > 0: of a key of integers whole and below 2^64, of floats a finite
                                   float */
     bf_quantile_method method; /* how quantiles are made */
+    int scale;                 /* integers stand for themselves times 10^-scale, as in
+                                  bf_reduce_options, and are divided before they are rounded; 0
+                                  (default) */
 } bf_rolling_options;
 
 /* BF_ROLLING_OPTIONS(.window = 10). */

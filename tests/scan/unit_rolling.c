@@ -43,6 +43,7 @@ static uint64_t bits_of_f64(double x) {
 /* An integer, or a float as it is, as the bits of a result. */
 static uint64_t bits_of_extreme(const line *l, const bf_value *v) {
     if (is_float(l->dtype)) return load_bits((const char *)&v->as, bf_dtype_size(l->dtype));
+    if (l->options.scale > 0) return bits_of_f64(bf_value_f64(v));
     if (l->dtype == BF_U64) return bits_of_f64((double)v->as.u64);
     const int unused = 64 - 8 * (int)bf_dtype_size(l->dtype);
     const uint64_t x = load_bits((const char *)&v->as, bf_dtype_size(l->dtype)) << unused;
@@ -65,7 +66,8 @@ static uint64_t expect_window(bf_context *context, const line *l, int64_t first,
     const char *from = l->data + (size_t)(first * l->pitch) * bf_dtype_size(l->dtype);
     bf_array window = bf_array_of(l->dtype, from, end - first);
     window.strides[0] = l->pitch;
-    bf_reduce_options reduce = {.size = sizeof reduce, .nan = o->nan, .ddof = o->ddof};
+    bf_reduce_options reduce = {
+        .size = sizeof reduce, .nan = o->nan, .ddof = o->ddof, .scale = o->scale};
     if (!extreme) reduce.out_dtype = l->to;
     bf_value v;
     assert_int_equal(bf_reduce(context, l->op, &window, &reduce, &v), BF_OK);
@@ -151,6 +153,7 @@ static line make_line(int op, bf_dtype dtype, int64_t n, int64_t window, uint64_
     if (seed % 3 == 1) l.options.min_count = -1;
     if (seed % 3 == 2) l.options.min_count = 1 + window / 2;
     if (op < 4 && seed % 5 == 0) l.options.out_dtype = BF_F32;
+    if (!is_float(dtype) && dtype != BF_BOOL) l.options.scale = (int)(seed / 16 % 20);
     l.to = l.counts ? BF_F64 : bf_rolling_dtype(l.op, dtype, &l.options);
     fill(dtype, data + 1, n * l.pitch, (data_kind)(seed % KIND_COUNT), seed);
     if (is_float(dtype) && seed % 4 != 0) put_specials(&l, seed);
@@ -458,6 +461,21 @@ static void known_results(void **unused) {
     assert_true(vars[1] == 5 && vars[2] == 0x1p64 && vars[3] == 7 && vars[4] == -1);
     assert_int_equal(bf_rolling(c, BF_MAX, &wide_and_low, 0, &o, &to), BF_OK);
     assert_true(vars[1] == 0x1p64 && vars[2] == 0x1p64 && vars[3] == 0x1p64 && vars[4] == 7);
+
+    o.scale = 1;
+    const int64_t tenths[3] = {1, 2, 5};
+    const bf_array decimals = bf_array_of(BF_I64, tenths, 3);
+    to = bf_array_of(BF_F64, vars, 3);
+    assert_int_equal(bf_rolling(c, BF_SUM, &decimals, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 0.3 && vars[2] == 0.7);
+    assert_int_equal(bf_rolling(c, BF_MAX, &decimals, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 0.2 && vars[2] == 0.5);
+    assert_int_equal(bf_rolling(c, BF_VAR, &decimals, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 0.0025 && vars[2] == 0.0225);
+    assert_int_equal(bf_rolling_count(c, &decimals, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 2);
+    assert_int_equal(bf_rolling_median(c, &decimals, 0, &o, &to), BF_OK);
+    assert_true(vars[1] == 0.15 && vars[2] == 0.35);
     bf_context_destroy(c);
 }
 
@@ -495,6 +513,9 @@ static void errors(void **unused) {
     o = good;
     o.ddof = 2;
     refuse(c, BF_VAR, &from, &o, BF_E_ARGUMENT);
+    o = good;
+    o.scale = 1; /* floats have none */
+    refuse(c, BF_SUM, &from, &o, BF_E_ARGUMENT);
     o = good;
     o.nan = BF_NAN_ERROR;
     refuse(c, BF_SUM, &from, &o, BF_E_NAN);

@@ -78,15 +78,17 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
     if (!bf_window_op(op))
         return bf_fail(context, BF_E_ARGUMENT, "no window is reduced by reduction number %d",
                        (int)op);
-    if (given != NULL && !BF_READ(&o, given, step))
+    if (given != NULL && !BF_READ(&o, given, scale))
         return bf_fail(context, BF_E_ARGUMENT,
                        "bf_rolling_options: size is not set, or from a newer version");
     bf_status status = check_options(context, &o);
+    if (status == BF_OK) status = bf_check_scale(context, op, dtype, o.scale);
     if (status != BF_OK) return status;
     w->op = op;
     w->kind = bf_kind_of(op, dtype);
     w->dtype = dtype;
-    w->options = (bf_reduce_options){.size = sizeof w->options, .nan = o.nan, .ddof = o.ddof};
+    w->options = (bf_reduce_options){
+        .size = sizeof w->options, .nan = o.nan, .ddof = o.ddof, .scale = w->counts ? 0 : o.scale};
     w->least = o.min_count < 0 ? 0 : o.min_count;
     if (o.min_count == 0) w->least = o.on != NULL ? 1 : o.window;
     r->quantiles.method = o.method;

@@ -36,6 +36,7 @@ static bf_status roll_tile(bf_context *context, const bf_rolling_tile *t, void *
     if (t->job->quantiles != NULL) return bf_roll_quantiles(context, t, room);
     if (w->counts) return bf_roll_counts(t);
     if (w->kind == BF_KIND_EXTREME) return bf_roll_extremes(t, room);
+    if (w->options.scale > 0) return bf_roll_limbs(t, room); /* rounded once, when divided */
     bf_rolling_tile rest = *t;
     rest.from = bf_roll_doubles(context->cpu->isa, t, room);
     return rest.from == t->to ? BF_OK : bf_roll_limbs(&rest, room);

@@ -42,10 +42,12 @@ BF_RULE uint64_t bf_window_quantile(const bf_window *w, const void *a, const voi
     uint64_t bits;
     if (w->dtype == BF_F64 && weight == 0.5 && bf_window_middle(a, b, &bits)) return bits;
     if (w->dtype != BF_I128)
-        return bf_quantile_bits(w->to, 0,
-                                bf_quantile_make(w->dtype, w->to, 0, bf_load_bits(a, bytes),
-                                                 bf_load_bits(b, bytes), weight));
-    return bf_quantile_mix_i128(bf_format_of(w->to), bf_load_i128(a), bf_load_i128(b), weight, 0);
+        return bf_quantile_bits(w->to, w->options.scale,
+                                bf_quantile_make(w->dtype, w->to, w->options.scale,
+                                                 bf_load_bits(a, bytes), bf_load_bits(b, bytes),
+                                                 weight));
+    return bf_quantile_mix_i128(bf_format_of(w->to), bf_load_i128(a), bf_load_i128(b), weight,
+                                w->options.scale);
 }
 
 #endif

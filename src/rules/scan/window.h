@@ -11,7 +11,7 @@ typedef struct bf_window {
     bf_kind kind;    /* the kind of op */
     bool counts;     /* op says nothing: elements that are no NaN are counted */
     bf_dtype dtype, to;
-    bf_reduce_options options; /* nan and ddof; others are the defaults */
+    bf_reduce_options options; /* nan, ddof and, but for counts, scale; others are the defaults */
     int64_t least;             /* the fewest that a result is made of, >= 0; else it is NaN */
 } bf_window;
 
@@ -29,9 +29,9 @@ BF_RULE bf_dtype bf_window_dtype(const bf_window *w, bf_dtype out_dtype) {
 }
 
 BF_RULE uint64_t bf_window_integer(const bf_window *w, bf_i128 x) {
-    bool negative;
-    bf_leading leading = bf_leading_of_i128(x, 0, &negative);
-    return x == 0 ? 0 : bf_leading_round(bf_format_of(w->to), negative, leading);
+    bf_u128 magnitude = x < 0 ? 0 - (bf_u128)x : (bf_u128)x;
+    bf_exact_float exact = bf_exact_make(x < 0, magnitude, 0);
+    return bf_exact_unscale(bf_format_of(w->to), exact, w->options.scale);
 }
 
 /* The result, if the counts tell it: those of a state's words (BF_SUM_COUNT, BF_SUM_NAN). */
