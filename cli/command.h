@@ -26,7 +26,7 @@ int cmd_describe(int argc, char **argv); /* cmd_value calls it for describe */
 int cmd_dot(int argc, char **argv);      /* cmd_value calls it for dot */
 int cmd_order(int argc, char **argv);    /* sort argsort median quantile top unique */
 int cmd_drawn(int argc, char **argv);    /* sample shuffle */
-int cmd_scan(int argc, char **argv);     /* cumsum cumprod cummin cummax */
+int cmd_scan(int argc, char **argv);     /* cumsum cumprod cummin cummax rolling */
 int cmd_map(int argc, char **argv);      /* element-wise operations */
 int cmd_hist(int argc, char **argv);     /* the number of elements in each bin */
 int cmd_count(int argc, char **argv);    /* the different numbers, and how often each occurs */
@@ -41,7 +41,8 @@ int cmd_ladder(int argc, char **argv);   /* measures teaching kernels beside the
 
 /* The options that each has beside the shared ones. */
 extern const struct option_table describe_options, group_options, hist_options, join_options,
-    map_options, merge_options, order_options, drawn_options, scan_options, verify_options;
+    map_options, merge_options, order_options, drawn_options, scan_options, rolling_options,
+    verify_options;
 
 /* For merge: show a saved histogram as hist does, and saved groups as count or group does. Return
  * exit codes, having reported the failure. */

@@ -30,6 +30,8 @@ static const command commands[] = {
     {"cumprod", "running", "the product of the integers up to each one", cmd_scan, BY_NONE},
     {"cummin", "running", "the least of the numbers up to each one", cmd_scan, BY_NONE},
     {"cummax", "running", "the greatest of the numbers up to each one", cmd_scan, BY_NONE},
+    {"rolling", "running", "the sum, mean, least ... of the window of each number", cmd_scan,
+     BY_NONE},
     {"count", "groups and tables", "how often each number or key occurs", cmd_count, BY_ALL},
     {"group", "groups and tables", "sums, means, extremes and counts for each key", cmd_group,
      BY_ALL},
@@ -54,9 +56,10 @@ static const command commands[] = {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static const option_table *const tables[] = {
-    &describe_options, &order_options, &map_options,  &hist_options,  &group_options, &join_options,
-    &merge_options,    &drawn_options, &scan_options, &julia_options, &verify_options};
+static const option_table *const tables[] = {&describe_options, &order_options, &map_options,
+                                             &hist_options,     &group_options, &join_options,
+                                             &merge_options,    &drawn_options, &scan_options,
+                                             &rolling_options,  &julia_options, &verify_options};
 
 static const command *find_command(const char *name) {
     for (int i = 0; i < COMMANDS; i++)

@@ -1,26 +1,40 @@
-/* cumsum cumprod cummin cummax: the reduction of the numbers up to each one, block by block. */
+/* cumsum cumprod cummin cummax: the reduction of the numbers up to each one. rolling: that of the
+ * window of each. */
+#include "columns/condition.h"
 #include "command.h"
-#include "input/rows.h"
-#include "options/context.h"
+#include "input/guess.h"
 #include "options/operand.h"
-#include "runtime/progress.h"
-#include "sheet/array.h"
-#include "sheet/output.h"
-#include "work/units.h"
+#include "scan/stream.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { BLOCK = 1 << 18 /* numbers: what is written next is still in the cache */ };
+#define OWN(member) offsetof(running_options, member)
+#define HEX                                                                                        \
+    {                                                                                              \
+        "hex", 0, IN_OUTPUT, NULL, "show floats in hexadecimal, as %a of C prints them", 0,        \
+            .read = read_flag, .at = OWN(hex)                                                      \
+    }
 
-static const option_spec specs[] = {{"hex", 0, IN_OUTPUT, NULL,
-                                     "show floats in hexadecimal, as %a of C prints them", 0,
-                                     .read = read_flag, .at = OPTION_AT(hex)}};
-const option_table scan_options = OPTION_TABLE(specs);
+static const option_spec prefix_specs[] = {HEX};
+static const option_spec window_specs[] = {
+    {"window", 0, IN_VALUES, "N", "how many elements a window has", 0, .read = read_number,
+     .at = OWN(window), .least = 1, .most = ELEMENTS_MOST},
+    {"min-count", 0, IN_VALUES, "M",
+     "how many that are no NaN it has at least, or else its result is NaN (as many as the window)",
+     0, .read = read_number, .at = OWN(min_count), .most = ELEMENTS_MOST},
+    {"center", 0, IN_VALUES, NULL,
+     "an element is in the middle of its window; of an even one, the first behind the middle (the "
+     "last)",
+     0, .read = read_flag, .at = OWN(center)},
+    {"step", 0, IN_VALUES, "K", "show the results of elements 0, K, 2 K and so on (1)", 0,
+     .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST},
+    HEX};
+const option_table scan_options = OPTION_TABLE(prefix_specs);
+const option_table rolling_options = OPTION_TABLE(window_specs);
 
 #define TAKES_SCAN                                                                                 \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_MAP)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_MAP | TAKES_WHERE)
 #define FORMS                                                                                      \
     " One a line; -o FILE.npy writes an array of one dimension, '-o -' to standard output. Of an " \
     "array they are in C order. '-' or no FILE is standard input, of any length."
@@ -29,7 +43,7 @@ const option_table scan_options = OPTION_TABLE(specs);
 
 static const struct {
     const char *name;
-    bf_reduction op;
+    bf_reduction op; /* 0: windows, whose op is the first operand */
     usage usage;
 } commands[] = {
     {"cumsum",
@@ -51,187 +65,99 @@ static const struct {
      BF_MAX,
      {SYNOPSIS, "The greatest of the numbers up to each one; -0 is less than 0." FORMS, TAKES_SCAN,
       COMMON, "bitfold cummax --column height table.csv", &scan_options}},
+    {"rolling",
+     0,
+     {"[OPTIONS] OP --window N [FILE]",
+      "Reduces the window of each number: it and those before it, N in all. OP is sum, mean, var, "
+      "std, min, max or count (of those that are no NaN). Each result is that of its window alone, "
+      "exact and rounded once to f64; the least and the greatest of floats keep their dtype. A "
+      "window with too few numbers has NaN: so have the first N - 1." FORMS,
+      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF,
+      "window min-count center step ddof out-dtype " COMMON,
+      "bitfold rolling mean --window 2 y.npy\n"
+      "bitfold rolling max --window 7 --min-count 1 --column height table.csv\n"
+      "seq 100 | bitfold rolling sum --window 10 --step 10",
+      &rolling_options}},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
 
-typedef struct scan {
-    const char *name;
-    bf_reduction op;
-    const options *options;
-    bf_scan_options rules;
-    spool_limit limit; /* for pipes of text that are read twice */
-    rows rows;
-    bf_context *context;
-    bf_state *state; /* has absorbed the numbers so far */
-    bf_dtype to;
-    int scale;
-    bf_dtype written; /* the dtype of an array that is written */
-    array_output output;
-    void *results; /* a block's */
-} scan;
+/* ---- the command line ------------------------------------------------------------------------ */
 
-static const char *file_of(const scan *x) { return x->rows.source.name; }
+static const char *const operations[] = {"sum", "mean", "var", "std", "min", "max", "count"};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* Data that a scan refuses are an error of the data. */
-static int scan_failed(const scan *x, bf_status st) {
-    const int code = source_check(&x->rows.source);
-    if (code != EXIT_DONE || st == BF_E_MEMORY || st == BF_E_DEVICE || st == BF_E_CANCELLED)
-        return code != EXIT_DONE ? code : fail_status(st, x->context, file_of(x));
-    return fail(EXIT_DATA, file_of(x), "%s", bf_context_message(x->context));
+static int refuse_operation(const char *name) {
+    guess g = guess_begin(name ? name : "");
+    for (int i = 0; i < OPERATIONS; i++) guess_consider(&g, operations[i]);
+    if (!name) fail(EXIT_USAGE, NULL, "no operation given");
+    if (name) fail(EXIT_USAGE, NULL, "unknown operation: %s", name);
+    guess_hint(&g, "", "it is sum, mean, var, std, min, max or count");
+    return EXIT_USAGE;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* Takes the operation, and standard input where no FILE follows it. */
+static int take_operation(running *x) {
+    static char dash[] = "-", *standard_input[] = {dash, NULL};
+    options *const o = &x->options;
+    const char *const name = o->input.implied ? NULL : o->files[0];
+    int i = 0;
+    while (name && i < OPERATIONS && strcmp(operations[i], name) != 0) i++;
+    if (!name || i == OPERATIONS) return refuse_operation(name);
+    x->name = operations[i];
+    x->counts = strcmp(name, "count") == 0;
+    x->op = x->counts ? BF_SUM : bf_reduction_from_name(name);
+    o->files++;
+    if (--o->file_count > 0) return EXIT_DONE;
+    o->files = standard_input;
+    o->file_count = 1;
+    o->input.implied = true;
+    return isatty(STDIN_FILENO)
+               ? fail(EXIT_USAGE, NULL, "no FILE given: standard input is a terminal")
+               : EXIT_DONE;
+}
 
-/* A column of text is read once beforehand, so that it has one dtype from the first number on. */
-static int settle_rows(rows *r) {
-    if (!rows_may_resettle(r)) {
-        rows_forget(r);
-        return EXIT_DONE;
+static int check_windows(const running *x) {
+    const running_options *own = &x->own;
+    if (own->window == 0) {
+        fail(EXIT_USAGE, NULL, "--window is needed");
+        hint("--window 7 takes each number and the six before it");
+        return EXIT_USAGE;
     }
-    const int code = rows_read_all(r);
-    if (code == EXIT_DONE) rows_again(r);
-    return code;
-}
-
-static int open_rows(scan *x, const char *name) {
-    const options *o = x->options;
-    spool_limit_set(&x->limit, o->memory.pipes);
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .ordered = true,
-                              .keep = &x->limit,
-                              .memory = o->memory.input,
-                              .nulls = true};
-    int code = rows_open_column(&x->rows, name, &o->input, &how);
-    if (code == EXIT_DONE) code = settle_rows(&x->rows);
-    return code == EXIT_DONE ? rows_prepare(&x->rows) : code;
-}
-
-/* The dtype of the array that holds the results: decimals become doubles there. */
-static int set_dtypes(scan *x) {
-    const bf_dtype dtype = rows_dtype(&x->rows, 0);
-    x->scale = rows_scale(&x->rows, 0);
-    x->to = bf_scan_dtype(x->op, dtype, &x->rules);
-    if (x->to == BF_NONE || (x->op == BF_PROD && x->scale > 0))
-        return fail(EXIT_DATA, file_of(x), "%s is of integers, and these are %s", x->name,
-                    output_dtype(dtype, x->scale));
-    x->written = x->scale > 0 ? BF_F64 : x->to;
-    if (x->options->output && x->written == BF_I128)
-        return fail(EXIT_DATA, file_of(x), "an array of .npy has no integers of 128 bits");
+    if (own->min_count > own->window)
+        return fail(EXIT_USAGE, NULL, "--min-count is more than a window has");
+    if (x->options.rules.ddof != 0 && x->op != BF_VAR && x->op != BF_STD)
+        return fail(EXIT_USAGE, NULL, "--ddof is for var and std");
     return EXIT_DONE;
 }
 
-static int open_output(scan *x) {
-    const source *s = &x->rows.source;
-    const bool known = !s->text && s->count >= 0;
-    npy_header header = {.dtype = x->written, .ndim = 1, .count = known ? s->count : -1};
-    header.shape[0] = known ? s->count : 0;
-    return x->options->output ? array_output_open(&x->output, x->options->output, &header)
-                              : EXIT_DONE;
-}
-
-static int open_scan(scan *x) {
-    const options *o = x->options;
-    int code = open_rows(x, o->file_count > 0 ? o->files[0] : "-");
-    if (code == EXIT_DONE) code = context_open(&x->context, o);
-    if (code == EXIT_DONE) code = set_dtypes(x);
+static int check_line(running *x) {
+    const options *o = &x->options;
+    int code = x->windows ? take_operation(x) : EXIT_DONE;
+    if (code == EXIT_DONE && x->windows) code = check_windows(x);
     if (code != EXIT_DONE) return code;
-    x->results = malloc((size_t)BLOCK * 16);
-    if (!x->results) return fail_status(BF_E_MEMORY, NULL, NULL);
-    const bf_status st = bf_state_create(x->context, x->op, rows_dtype(&x->rows, 0), &x->state);
-    return st == BF_OK ? open_output(x) : scan_failed(x, st);
-}
-
-/* ---- the work -------------------------------------------------------------------------------- */
-
-static int write_lines(const scan *x, int64_t n) {
-    char text[BF_VALUE_TEXT];
-    for (int64_t i = 0; i < n; i++) {
-        const bf_value v = output_element(x->to, x->scale, x->results, i);
-        output_format(&v, x->options->hex, text);
-        fputs(text, stdout);
-        putc('\n', stdout);
-    }
-    return output_flush(stdout, "standard output");
-}
-
-static int write_results(scan *x, int64_t n) {
-    double *const doubles = x->results;
-    if (!x->options->output) return write_lines(x, n);
-    for (int64_t i = 0; i < n && x->scale > 0; i++) /* in place, where elements are no narrower */
-        doubles[i] = units_double(x->to, x->scale, x->results, i);
-    return array_output_write(&x->output, x->results, n);
-}
-
-/* Scans what follows, at most BLOCK numbers. */
-static int scan_block(scan *x, const char *numbers, int64_t n) {
-    const bf_array block = bf_array_of(rows_dtype(&x->rows, 0), numbers, n);
-    const bf_array results = bf_array_of(x->to, x->results, n);
-    const bf_status st = bf_state_scan(x->state, &block, &x->rules, &results);
-    return st == BF_OK ? write_results(x, n) : scan_failed(x, st);
-}
-
-static int scan_chunk(scan *x, const rows_chunk *chunk, int64_t *count) {
-    const bf_dtype dtype = rows_dtype(&x->rows, 0);
-    const int64_t bytes = dtype == BF_I128 ? 16 : (int64_t)bf_dtype_size(dtype);
-    rows_numbers present;
-    int code = EXIT_DONE;
-    if (!rows_present(&x->rows, chunk, 0, __builtin_ctz(rows_can(&x->rows, 0)), NULL, &present))
-        return fail_status(BF_E_MEMORY, NULL, file_of(x));
-    const int64_t n = present.numbers.shape[0];
-    for (int64_t at = 0; at < n && code == EXIT_DONE; at += BLOCK)
-        code = scan_block(x, (const char *)present.numbers.data + at * bytes,
-                          n - at < BLOCK ? n - at : BLOCK);
-    *count += n;
-    return code;
-}
-
-static int scan_rows(scan *x, int64_t *count) {
-    rows_chunk chunk = {.n = 1};
-    int code = EXIT_DONE;
-    while (code == EXIT_DONE && chunk.n > 0) {
-        code = rows_next(&x->rows, 0, &chunk);
-        if (code == EXIT_DONE && chunk.n > 0) code = scan_chunk(x, &chunk, count);
-    }
-    return code == EXIT_DONE ? source_check(&x->rows.source) : code;
-}
-
-static int run_scan(scan *x) {
-    int64_t count = 0;
-    int code = open_scan(x);
-    if (code == EXIT_DONE) {
-        const double began = progress_clock();
-        progress_start(file_of(x), rows_bytes(&x->rows));
-        code = scan_rows(x, &count);
-        progress_stop();
-        if (code == EXIT_DONE) note_device(x->context, file_of(x));
-        if (code == EXIT_DONE && x->options->stats)
-            inform(file_of(x), "%" PRId64 " elements in %.6f s", count, progress_clock() - began);
-    }
-    if (code == EXIT_DONE && x->options->output) return array_output_close(&x->output, count);
-    if (x->output.stream) array_output_abandon(&x->output);
-    return code;
+    if (o->file_count > 1)
+        return fail(EXIT_USAGE, NULL, "%s takes one FILE, not %d", report_command_name(),
+                    o->file_count);
+    if (o->rules.overflow == BF_OVERFLOW_SATURATE)
+        return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
+    return EXIT_DONE;
 }
 
 int cmd_scan(int argc, char **argv) {
     int which = 0, code;
-    options o;
+    condition *c = NULL;
     while (strcmp(commands[which].name, argv[0]) != 0) which++;
-    if (!options_parse(&o, argc, argv, &commands[which].usage, &code)) return code;
-    if (o.file_count > 1)
-        return fail(EXIT_USAGE, NULL, "%s takes one FILE, not %d", argv[0], o.file_count);
-    if (o.rules.overflow == BF_OVERFLOW_SATURATE)
-        return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
-    scan x = {.name = commands[which].name,
-              .op = commands[which].op,
-              .options = &o,
-              .rules = BF_SCAN_OPTIONS(.nan = o.rules.nan, .overflow = o.rules.overflow),
-              .rows.source.fd = -1};
-    code = run_scan(&x);
-    bf_state_destroy(x.state);
-    rows_close(&x.rows);
+    running x = {.name = commands[which].name,
+                 .op = commands[which].op,
+                 .windows = commands[which].op == 0,
+                 .own.min_count = -1};
+    options *const o = &x.options;
+    if (!options_parse_into(o, &x.own, argc, argv, &commands[which].usage, &code)) return code;
+    code = check_line(&x);
+    x.scan = BF_SCAN_OPTIONS(.nan = o->rules.nan, .overflow = o->rules.overflow);
+    if (code == EXIT_DONE) code = condition_open(&c, o);
+    if (code == EXIT_DONE) code = stream_run(&x);
+    condition_close(c);
+    buffer_free(&x.results);
     bf_context_destroy(x.context);
-    free(x.results);
     return code;
 }

@@ -1,0 +1,113 @@
+#include "scan/line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bf_status line_open(line *l, running *of) {
+    *l = (line){.of = of};
+    return of->windows ? BF_OK : bf_state_create(of->context, of->op, of->dtype, &l->state);
+}
+
+void line_close(line *l) {
+    bf_state_destroy(l->state);
+    buffer_free(&l->held);
+}
+
+static size_t bytes_of(bf_dtype dtype) { return dtype == BF_I128 ? 16 : bf_dtype_size(dtype); }
+
+/* Makes room for n results. */
+static bool reserve(running *x, int64_t n, bf_array *results) {
+    void *const at = buffer_take(&x->results, (size_t)n * 16); /* i128 is the widest */
+    *results = bf_array_of(x->to, at, n);
+    return at != NULL;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* The elements of a window that follow its own. */
+static int64_t after_of(const running *x) { return x->own.center ? (x->own.window - 1) / 2 : 0; }
+
+/* The elements of a window before its own. */
+static int64_t before_of(const running *x) { return x->own.window - 1 - after_of(x); }
+
+/* Whether an element is in the window of one that has a result. What is left then are windows one
+ * behind another, which is why a step is as long as a window. */
+static bool is_wanted(const running *x, int64_t number) {
+    const int64_t behind = number % x->own.step;
+    return behind <= after_of(x) || x->own.step - behind <= before_of(x);
+}
+
+static bf_status hold(line *l, const char *numbers, int64_t n) {
+    const running *x = l->of;
+    const size_t bytes = bytes_of(x->dtype);
+    if (n == 0) return BF_OK;
+    char *const to = buffer_grow(&l->held, ((size_t)l->n + (size_t)n) * bytes);
+    if (!to) return BF_E_MEMORY;
+    if (!x->sparse) {
+        memcpy(to + (size_t)l->n * bytes, numbers, (size_t)n * bytes);
+        l->n += n;
+    }
+    for (int64_t i = 0; x->sparse && i < n; i++)
+        if (is_wanted(x, l->came + i))
+            memcpy(to + (size_t)l->n++ * bytes, numbers + (size_t)i * bytes, bytes);
+    l->came += n;
+    return BF_OK;
+}
+
+/* Drops the elements that are in no window to come. */
+static void drop(line *l) {
+    const running *x = l->of;
+    const int64_t step = x->roll.step, before = before_of(x);
+    const int64_t needed = l->next > before ? (l->next - before) / step * step : 0;
+    const int64_t some = needed - l->first;
+    const size_t bytes = bytes_of(x->dtype);
+    if (some <= 0) return;
+    l->n -= some;
+    l->first = needed;
+    memmove(l->held.at, l->held.at + (size_t)some * bytes, (size_t)l->n * bytes);
+}
+
+static bf_status roll(const line *l, const bf_array *all) {
+    const running *x = l->of;
+    const bf_array held = bf_array_of(x->dtype, l->held.at, l->n);
+    return x->counts ? bf_rolling_count(x->context, &held, 0, &x->roll, all)
+                     : bf_rolling(x->context, x->op, &held, 0, &x->roll, all);
+}
+
+/* Gives the results of elements [next, end) of the line. */
+static bf_status take_results(line *l, int64_t end, bf_array *results) {
+    running *x = l->of;
+    const int64_t step = x->roll.step, skipped = (l->next - l->first) / step;
+    bf_array all;
+    if (!reserve(x, (l->n + step - 1) / step, &all)) return BF_E_MEMORY;
+    const bf_status st = roll(l, &all);
+    if (st != BF_OK) return st;
+    const int64_t n = (end - l->next + step - 1) / step;
+    *results = bf_array_of(x->to, (char *)all.data + (size_t)skipped * bytes_of(x->to), n);
+    l->next += n * step;
+    drop(l);
+    return BF_OK;
+}
+
+/* Each part begins with the elements of the windows before it once more: so it has as many. */
+static bf_status take_windows(line *l, const void *numbers, int64_t n, bool last,
+                              bf_array *results) {
+    const running *x = l->of;
+    bf_status st = hold(l, numbers, n);
+    const int64_t end = l->first + l->n - (last ? 0 : after_of(x));
+    const bool worth = last || x->prompt || end - l->next >= before_of(x);
+    if (st == BF_OK && worth && end > l->next) st = take_results(l, end, results);
+    return st;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+bf_status line_take(line *l, const void *numbers, int64_t n, bool last, bf_array *results) {
+    running *x = l->of;
+    *results = bf_array_of(x->to, NULL, 0);
+    if (x->windows) return take_windows(l, numbers, n, last, results);
+    if (n == 0) return BF_OK;
+    const bf_array block = bf_array_of(x->dtype, numbers, n);
+    return reserve(x, n, results) ? bf_state_scan(l->state, &block, &x->scan, results)
+                                  : BF_E_MEMORY;
+}

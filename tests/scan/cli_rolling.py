@@ -1,0 +1,181 @@
+"""rolling: windows of files, columns and pipes, each against fractions; steps, gaps and ends; what is refused."""
+
+import math
+import os
+import random
+import unittest
+from fractions import Fraction
+
+import numpy as np
+
+from command import SHORT, CommandTest, root, run
+from rounding import round_to
+
+OPS = ["sum", "mean", "var", "std", "min", "max", "count"]
+
+
+def reduce(op, window, ddof=0):
+    """The result of fractions (None: NaN), rounded once."""
+    n, total = len(window), sum(window)
+    if op == "count":
+        return float(n)
+    if op == "sum":
+        return round_to(total)
+    if n == 0 or (op in ("var", "std") and n <= ddof):
+        return math.nan
+    if op in ("min", "max"):
+        return round_to(min(window) if op == "min" else max(window))
+    if op == "mean":
+        return round_to(total / n)
+    spread = (n * sum(x * x for x in window) - total**2) / Fraction(n * (n - ddof))
+    return round_to(spread) if op == "var" else root(spread)
+
+
+def expect(op, x, window, least=None, center=False, step=1, ddof=0, skip=False):
+    """What is shown of fractions, of which None is NaN."""
+    found, after = [], (window - 1) // 2 if center else 0
+    least = window if least is None else least
+    for i in range(0, len(x), step):
+        part = x[max(i + after - window + 1, 0) : i + after + 1]
+        there = [each for each in part if each is not None]
+        if (len(part) if op == "count" else len(there)) < least:
+            found.append(math.nan)
+        elif len(there) < len(part) and not skip and op != "count":
+            found.append(math.nan)
+        else:
+            found.append(reduce(op, there, ddof))
+    return found
+
+
+class Rolling(CommandTest):
+    def numbers(self, *arguments, **more):
+        return [float(each) for each in self.result("rolling", *arguments, **more).split()]
+
+    def same(self, found, wanted, *why):
+        np.testing.assert_array_equal(found, wanted, str(why))
+
+    def test_small_ones(self):
+        lines = b"1\n2\n3\n4\n5\n"
+        self.assertEqual(self.result("rolling", "sum", "--window", 3, stdin=lines), "nan\nnan\n6\n9\n12")
+        self.assertEqual(self.result("rolling", "mean", "--window", 2, "-", stdin=lines), "nan\n1.5\n2.5\n3.5\n4.5")
+        self.assertEqual(self.result("rolling", "max", "--window", 3, "--center", "--min-count", 1, stdin=lines), "2\n3\n4\n5\n5")
+        self.assertEqual(self.result("rolling", "sum", "--window", 2, "--step", 3, stdin=lines), "nan\n7")
+        self.assertEqual(self.result("rolling", "var", "--window", 2, "--ddof", 1, stdin=lines), "nan\n0.5\n0.5\n0.5\n0.5")
+        self.assertEqual(self.result("rolling", "count", "--window", 2, stdin=b"1\nnan\n3\n"), "nan\n1\n1")
+        self.assertEqual(self.result("rolling", "sum", "--window", 2, "--hex", stdin=b"0.5\n1\n"), "nan\n0x1.8p+0")
+        self.assertEqual(self.result("rolling", "sum", "--window", 10**18, "--min-count", 0, stdin=lines), "1\n3\n6\n10\n15")
+        done = run("rolling", "sum", "--window", "3")
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+
+    def test_decimals_are_the_numbers_that_are_written(self):
+        self.assertEqual(self.result("rolling", "sum", "--window", 3, stdin=b"0.1\n0.2\n-0.3\n"), "nan\nnan\n0")
+        self.assertEqual(self.result("rolling", "sum", "--window", 2, stdin=b"1.1\n2.2\n5\n"), "nan\n3.3\n7.2")
+        self.assertEqual(self.result("rolling", "min", "--window", 2, stdin=b"0.3\n0.1\n"), "nan\n0.1")
+        wide = b"99999999999999999999.5\n1\n"
+        self.assertEqual(self.result("rolling", "mean", "--window", 2, stdin=wide), "nan\n5e+19")
+        self.assertEqual(self.result("rolling", "var", "--window", 2, "--ddof", 1, stdin=b"0.1\n0.3\n"), "nan\n0.02")
+
+    def test_random_columns_against_fractions(self):
+        rng = random.Random(7)
+        for case in range(30 if SHORT else 150):
+            op, n = OPS[case % 7], rng.randrange(1, 60)
+            digits, scale = rng.choice([(2, 1), (9, 0), (15, 8), (17, 0), (30, 0)])
+            text = [f"{rng.randrange(-10**digits, 10**digits)}e-{scale}" for _ in range(n)]
+            window, step = rng.randrange(1, 20), rng.choice([1, 1, 2, 5, 30])
+            how = dict(least=rng.choice([None, 0, window // 2]), center=rng.random() < 0.4, step=step, ddof=rng.randrange(2))
+            options = [op, "--window", window, "--step", step]
+            options += ["--ddof", how["ddof"]] if op in ("var", "std") else []
+            options += ["--center"] if how["center"] else []
+            options += [] if how["least"] is None else ["--min-count", how["least"]]
+            found = self.numbers(*options, stdin="\n".join(text).encode())
+            self.same(found, expect(op, [Fraction(each) for each in text], window, **how), options, text)
+
+    def test_nans(self):
+        x = [None if i % 11 == 3 else Fraction(i * i % 37, 8) for i in range(80)]
+        text = "\n".join("nan" if each is None else str(float(each)) for each in x).encode()
+        for op in OPS:
+            for skip in (False, True):
+                options = [op, "--window", 5, "--min-count", 2, "--nan", "skip" if skip else "propagate"]
+                self.same(self.numbers(*options, stdin=text), expect(op, x, 5, 2, skip=skip), options)
+        self.refused(3, "NaN", "rolling", "sum", "--window", 2, "--nan", "error", stdin=text)
+        # Between windows no NaN counts.
+        self.assertEqual(self.result("rolling", "sum", "--window", 1, "--step", 2, "--nan", "error", stdin=b"1\nnan\n2\n"), "1\n2")
+
+    def test_pipes_longer_than_a_block(self):
+        n = 300_000 if SHORT else 1_200_000
+        rng = np.random.default_rng(2)
+        x = rng.integers(-1000, 1000, n)
+        sums = np.concatenate([[0], np.cumsum(x)])
+        piped = b"\n".join(b"%d" % each for each in x)
+        path = self.save("x.npy", x)
+        for window in (1, 10, 1000, 270_000, n + 5):
+            for center in (False, True):
+                after = (window - 1) // 2 if center else 0
+                at = np.arange(n)
+                end, first = np.minimum(at + after + 1, n), np.maximum(at + after + 1 - window, 0)
+                wanted = np.where(end - first >= min(window, 7), (sums[end] - sums[first]).astype(float), np.nan)
+                for step in (1, 3, 400, 290_000):
+                    options = ["sum", "--window", window, "--step", step, "--min-count", min(window, 7)]
+                    options += ["--center"] if center else []
+                    self.same(self.array(*options, path), wanted[::step], options)
+                    if step in (3, 290_000):
+                        self.same(self.array(*options, stdin=piped), wanted[::step], options)
+
+    def array(self, *arguments, **more):
+        """The array that a command writes, and stays silent."""
+        out = self.path("out.npy")
+        self.assertEqual(self.result("rolling", *arguments, "-o", out, **more), "")
+        return np.load(out)
+
+    def test_dtypes_of_arrays(self):
+        rng = np.random.default_rng(5)
+        for dtype in ("f8", "f4", "f2", "i1", "u8", "?"):
+            x = (rng.normal(size=(30, 40)) * 50).astype(dtype)
+            exact = [Fraction(float(each) if dtype[0] == "f" else int(each)) for each in x.ravel()]
+            for name, each in (("c.npy", x), ("fortran.npy", np.asfortranarray(x))):
+                path = self.save(name, each)
+                for op in OPS:
+                    found = self.array(op, "--window", 7, path)
+                    self.assertEqual(found.dtype, x.dtype if op in ("min", "max") and dtype[0] == "f" else "f8")
+                    self.same(found, expect(op, exact, 7), dtype, op)
+        narrow = self.array("mean", "--window", 2, "--out-dtype", "f32", self.save("x.npy", np.array([0.1, 0.3])))
+        self.assertEqual((narrow.dtype, narrow[1]), ("f4", np.float32(0.2)))
+
+    def test_columns_and_rows_without_values(self):
+        with open(self.path("t.csv"), "w", newline="") as f:
+            f.write("name,height\r\na,1.5\r\nb,\r\nc,2\r\nd,0.25\r\n")
+        arguments = ["rolling", "sum", "--window", 2, "--column", "height", self.path("t.csv")]
+        self.refused(3, "t.csv:3", *arguments)
+        self.assertEqual(self.result(*arguments, "--null-policy", "skip"), "nan\n3.5\n2.25")
+        self.assertEqual(self.result(*arguments, "--null-policy", "skip", "--where", "name != 'c'"), "nan\n1.75")
+
+    def test_every_instruction_set_and_thread_count_gives_the_same(self):
+        path = self.save("x.npy", np.random.default_rng(5).normal(size=100_000 if SHORT else 700_000))
+        for op in OPS:
+            first = None
+            for isa in ("generic", "auto"):
+                for threads in (1, 3):
+                    found = self.array(op, "--window", 50, "--isa", isa, "-j", threads, path).tobytes()
+                    first = first or found
+                    self.assertEqual(found, first)
+
+    def test_what_is_refused(self):
+        x = self.save("x.npy", np.ones(3))
+        self.refused(2, "no operation given", "rolling", "--window", 2)
+        self.refused(2, "unknown operation: summ", "rolling", "summ", "--window", 2, x)
+        self.refused(2, "unknown operation", "rolling", x, "--window", 2)
+        self.refused(2, "--window is needed", "rolling", "sum", x)
+        self.refused(2, "bad operand of --window", "rolling", "sum", "--window", 0, x)
+        self.refused(2, "bad operand of --step", "rolling", "sum", "--window", 1, "--step", 0, x)
+        self.refused(2, "--min-count is more", "rolling", "sum", "--window", 2, "--min-count", 3, x)
+        self.refused(2, "--ddof is for var and std", "rolling", "sum", "--window", 2, "--ddof", 1, x)
+        self.refused(2, "min of f64 is not rounded", "rolling", "min", "--window", 2, "--out-dtype", "f32", x)
+        self.refused(2, "one FILE", "rolling", "sum", "--window", 2, x, x)
+        self.refused(1, "none.npy", "rolling", "sum", "--window", 2, self.path("none.npy"))
+        self.refused(3, "no --column", "rolling", "sum", "--window", 2, stdin=b"1,2\n3,4\n")
+        self.refused(3, "not a number", "rolling", "sum", "--window", 2, "-o", self.path("out.npy"), stdin=b"1\n2\nx\n")
+        self.assertFalse(os.path.exists(self.path("out.npy")))
+
+
+if __name__ == "__main__":
+    unittest.main()
