@@ -41,8 +41,7 @@ int cmd_ladder(int argc, char **argv);   /* measures teaching kernels beside the
 
 /* The options that each has beside the shared ones. */
 extern const struct option_table describe_options, group_options, hist_options, join_options,
-    map_options, merge_options, order_options, drawn_options, scan_options, rolling_options,
-    verify_options;
+    map_options, merge_options, order_options, drawn_options, rolling_options, verify_options;
 
 /* For merge: show a saved histogram as hist does, and saved groups as count or group does. Return
  * exit codes, having reported the failure. */

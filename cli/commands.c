@@ -58,8 +58,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const option_table *const tables[] = {&describe_options, &order_options, &map_options,
                                              &hist_options,     &group_options, &join_options,
-                                             &merge_options,    &drawn_options, &scan_options,
-                                             &rolling_options,  &julia_options, &verify_options};
+                                             &merge_options,    &drawn_options, &rolling_options,
+                                             &julia_options,    &verify_options};
 
 static const command *find_command(const char *name) {
     for (int i = 0; i < COMMANDS; i++)

@@ -178,7 +178,7 @@ static bool choose_key(asked *a, first_fields *f, const char **at) {
 
 static bool choose_keys(asked *a, first_fields *f) {
     const char *at = a->options->by;
-    if (a->whole && f->n == 0) return true;
+    if ((a->whole || a->stands) && f->n == 0) return true;
     do {
         if (a->keys == BF_KEY_COLUMNS_MAX)
             return refuse(f, "more than %d columns", BF_KEY_COLUMNS_MAX);
@@ -393,8 +393,8 @@ static bool choose(asked *a, first_fields *f, text_options *o) {
     for (int i = 0; i < ASKED_LISTS && good; i++) good = list_fields(a, f, i, lists[i]);
     if (!good) return false;
     o->skip_nulls = o->skip_nulls || a->nulls;
-    o->whole = a->whole;
-    if (a->whole && f->n == 0) o->text = o->number = NULL; /* no row has a place */
+    o->whole = a->whole || a->stands;
+    if (o->whole && f->n == 0) o->text = o->number = NULL; /* no row has a place */
     o->table = o->apart = true;
     o->typed = !a->taken;
     o->inferred = a->taken;

@@ -42,6 +42,7 @@ typedef struct asked {
     int takes;            /* how many */
     int *take_fields;     /* their fields, each once */
     bool whole; /* rows are wanted as they stand, in the order of their keys: nothing is computed */
+    bool stands; /* rows are wanted as they stand, beside what is computed of them */
     bool closed; /* JSON lines have no keys but those of the first ones, for all are shown */
     bool turned; /* their order is the other one, where '-' does not say so */
     int keys;

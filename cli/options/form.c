@@ -55,6 +55,8 @@ static const struct {
 static unsigned forms_of(const options *o, const usage *u) {
     const bool many = o->axes.n > 0 || o->offsets || o->index || o->slots >= 0 || o->empty;
     unsigned forms = 0;
+    if (o->append || (u->takes & TAKES_APPEND && !o->output))
+        return writers[0].forms | writers[1].forms;
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
         if (u->takes & writers[i].takes) forms |= writers[i].forms;
     if (many && u->takes & TAKES_MANY && !(u->takes & TAKES_INFER)) forms |= 1 << FORM_NPY;

@@ -47,6 +47,7 @@
 #define TAKES_ORDERED TAKES_BIT(33)    /* --by --text --number, of their order */
 #define TAKES_WHERE TAKES_BIT(35)      /* --where alone */
 #define TAKES_LIMIT TAKES_BIT(34)      /* -n alone */
+#define TAKES_APPEND TAKES_BIT(36)     /* --append, and with it what a table is written as */
 
 enum help { HELP_NONE, HELP_SHORT, HELP_ALL };
 
@@ -123,9 +124,9 @@ typedef struct options {
     enum form form; /* options/form.h */
     enum progress_mode progress;
     enum color_mode color;
-    int64_t seed, top;                         /* top 0: not given */
-    int by_key;                                /* --sort: 0 count, 1 key */
-    const char *on, *take, *sort, *by, *where; /* NULL: not given */
+    int64_t seed, top;                                  /* top 0: not given */
+    int by_key;                                         /* --sort: 0 count, 1 key */
+    const char *on, *take, *sort, *by, *where, *append; /* NULL: not given */
     bool distinct; /* --by: the keys in order, with counts if --count asks for them */
     enum join_how how;
     struct wanted_aggregate aggregates[OPTIONS_AGGREGATES];

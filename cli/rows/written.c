@@ -49,7 +49,7 @@ static int find_column(const written *w, const text_names *names, text_item item
 }
 
 static bool reserve_columns(written *w, int n) {
-    w->columns = calloc((size_t)n, sizeof *w->columns);
+    w->columns = calloc((size_t)n + 1, sizeof *w->columns); /* one may be added */
     w->strings = calloc((size_t)n, sizeof *w->strings);
     w->of = calloc((size_t)n, sizeof *w->of);
     w->forms = malloc((size_t)w->layout.columns);
@@ -206,7 +206,11 @@ static int put_sheet(written *w) {
         w->strings[i] = (bf_strings){sizeof(bf_strings), n, BF_I64, s->offsets, s->bytes};
         spread_valid(w, i, valid + i * n);
     }
-    const sheet part = {.columns = w->columns, .count = w->count, .rows = n};
+    if (w->options->append)
+        w->columns[w->count] =
+            (sheet_column){.name = w->options->append, .values = (const bf_value *)w->values.at};
+    const sheet part = {
+        .columns = w->columns, .count = w->count + (w->options->append != NULL), .rows = n};
     return output_sheet(w->output, w->form, &part, w->file);
 }
 
@@ -232,6 +236,31 @@ int written_add(written *w, const char *row, size_t bytes) {
     w->text[w->used++] = '\n';
     w->n++;
     return EXIT_DONE;
+}
+
+/* Puts a field behind the row that was added last, and before its newline or CR LF. */
+static int append_field(written *w, const char *field, size_t bytes) {
+    if (!reserve_text(w, bytes + 1)) return no_memory(w);
+    const size_t behind = w->used > 1 && w->text[w->used - 2] == '\r' ? 2 : 1;
+    char *const at = w->text + w->used - behind;
+    memmove(at + bytes + 1, at, behind);
+    *at = w->layout.delimiter;
+    memcpy(at + 1, field, bytes);
+    w->used += bytes + 1;
+    return EXIT_DONE;
+}
+
+int written_add_value(written *w, const char *row, size_t bytes, const bf_value *value) {
+    char text[BF_VALUE_TEXT] = "";
+    int code = written_add(w, row, bytes);
+    if (w->raw) {
+        if (value->dtype != BF_NONE) output_format(value, w->output->hex, text);
+        return code == EXIT_DONE ? append_field(w, text, strlen(text)) : code;
+    }
+    bf_value *const values = buffer_grow(&w->values, (size_t)w->n * sizeof *values);
+    if (!values) return no_memory(w);
+    values[w->n - 1] = *value;
+    return code;
 }
 
 /* A sheet without rows has a header. */
@@ -263,21 +292,47 @@ bool written_stays(const options *o, bool json, char delimiter) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Appends the name of the column that is added, in quotes if need be. */
+static int append_name(written *w, const char *name) {
+    const char special[] = {w->layout.delimiter, '"', '\n', '\r', ' ', '\0'};
+    const size_t plain = strlen(name);
+    char *const quoted = malloc(2 * plain + 3), *at = quoted;
+    if (!quoted) return no_memory(w);
+    *at++ = '"';
+    for (const char *c = name; *c; c++) {
+        if (*c == '"') *at++ = '"';
+        *at++ = *c;
+    }
+    *at++ = '"';
+    const bool quotes = name[strcspn(name, special)] != '\0' || plain == 0;
+    const int code =
+        quotes ? append_field(w, quoted, (size_t)(at - quoted)) : append_field(w, name, plain);
+    free(quoted);
+    return code;
+}
+
 /* It is gathered as a row is, so that nothing is written if no row can be read. */
 static int put_header(written *w, const char *header) {
     const size_t bytes = strlen(header);
     if (!reserve_text(w, bytes)) return no_memory(w);
     memcpy(w->text, header, bytes);
     w->used = bytes;
-    return EXIT_DONE;
+    return w->options->append ? append_name(w, w->options->append) : EXIT_DONE;
 }
+
+/* A value that is added needs its place in a row: it has none in an object, in a row that may be
+ * short, or behind blanks. */
+static bool can_append(const text_layout *l) { return !l->keys && !l->lax && l->delimiter != ' '; }
 
 int written_open(written *w, output *out, const options *o, const source *s) {
     const char *const header = s->text->header;
     *w = (written){.output = out, .options = o, .form = sheet_form_of(o)};
     if (o->take && w->form == SHEET_PLAIN) w->form = SHEET_TSV; /* it has a header */
     w->file = s->name;
-    w->raw = written_stays(o, s->text->layout.keys, s->text->layout.delimiter);
+    w->layout.delimiter = s->text->layout.delimiter;
+    w->raw = written_stays(o, s->text->layout.keys, w->layout.delimiter) &&
+             (!o->append || can_append(&s->text->layout));
+    if (!w->raw && w->form == SHEET_PLAIN) w->form = s->text->layout.keys ? SHEET_JSON : SHEET_TSV;
     if (!w->raw) return open_sheet(w, s->text);
     return header ? put_header(w, header) : EXIT_DONE;
 }
@@ -292,6 +347,7 @@ void written_close(written *w) {
     free(w->of);
     free(w->text);
     buffer_free(&w->valid);
+    buffer_free(&w->values);
 }
 
 /* ---- several files --------------------------------------------------------------------------- */

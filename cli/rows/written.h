@@ -24,19 +24,22 @@ typedef struct written {
     bf_strings *strings;
     int *of; /* for each, its column in the layout */
     int count;
-    buffer valid;
+    buffer valid, values; /* values: of the column that is added */
 } written;
 
 /* Whether rows of JSON lines, or with this delimiter, stay as they stand in their file. */
 bool written_stays(const options *o, bool json, char delimiter);
 
-/* Begins with the header. s: an input whose first rows were not taken yet. Close it in either case.
- */
+/* Begins with the header, to which the options may add a column (--append). s: an input whose first
+ * rows were not taken yet. Close it in either case. */
 int written_open(written *w, output *out, const options *o, const source *s);
 void written_close(written *w);
 
 /* Writes a row, which is given without its newline. */
 int written_add(written *w, const char *row, size_t bytes);
+
+/* Writes a row and its value in the column that is added; of BF_NONE, it is NULL. */
+int written_add_value(written *w, const char *row, size_t bytes, const bf_value *value);
 
 int written_end(written *w);
 

@@ -27,7 +27,7 @@ typedef struct listed {
 static char *make_line(const void *arg, int64_t i, char *line) {
     const listed *l = arg;
     const bf_value v = output_element(l->of->to, l->of->scale, l->results, i);
-    output_format(&v, l->of->own.hex, line);
+    output_format(&v, l->of->options.hex, line);
     line += strlen(line);
     *line++ = '\n';
     return line;

@@ -8,7 +8,7 @@
 #include "options/options.h"
 
 typedef struct running_options {
-    bool hex, center;
+    bool center;
     int64_t window, min_count, step; /* 0, -1 and 0: not given */
 } running_options;
 

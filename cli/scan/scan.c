@@ -5,18 +5,12 @@
 #include "input/guess.h"
 #include "options/operand.h"
 #include "scan/stream.h"
+#include "scan/tabled.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #define OWN(member) offsetof(running_options, member)
-#define HEX                                                                                        \
-    {                                                                                              \
-        "hex", 0, IN_OUTPUT, NULL, "show floats in hexadecimal, as %a of C prints them", 0,        \
-            .read = read_flag, .at = OWN(hex)                                                      \
-    }
-
-static const option_spec prefix_specs[] = {HEX};
 static const option_spec window_specs[] = {
     {"window", 0, IN_VALUES, "N", "how many elements a window has", 0, .read = read_number,
      .at = OWN(window), .least = 1, .most = ELEMENTS_MOST},
@@ -28,18 +22,17 @@ static const option_spec window_specs[] = {
      "last)",
      0, .read = read_flag, .at = OWN(center)},
     {"step", 0, IN_VALUES, "K", "show the results of elements 0, K, 2 K and so on (1)", 0,
-     .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST},
-    HEX};
-const option_table scan_options = OPTION_TABLE(prefix_specs);
+     .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST}};
 const option_table rolling_options = OPTION_TABLE(window_specs);
 
 #define TAKES_SCAN                                                                                 \
-    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_MAP | TAKES_WHERE)
+    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_MAP |            \
+     TAKES_WHERE | TAKES_KEYS | TAKES_APPEND)
 #define FORMS                                                                                      \
     " One a line; -o FILE.npy writes an array of one dimension, '-o -' to standard output. Of an " \
     "array they are in C order. '-' or no FILE is standard input, of any length."
 #define SYNOPSIS "[OPTIONS] [FILE]"
-#define COMMON "column nan output hex threads memory device help"
+#define COMMON "column by append nan output csv threads memory help"
 
 static const struct {
     const char *name;
@@ -52,19 +45,19 @@ static const struct {
       "The sum of the numbers up to each one: the exact sum, rounded once to their dtype; integers "
       "and decimals are exact." FORMS,
       TAKES_SCAN | TAKES_OVERFLOW, "overflow " COMMON,
-      "bitfold cumsum x.npy -o sums.npy\nbitfold cumsum --column weight table.csv", &scan_options}},
+      "bitfold cumsum x.npy -o sums.npy\nbitfold cumsum --column weight table.csv", NULL}},
     {"cumprod",
      BF_PROD,
      {SYNOPSIS, "The product of the integers up to each one." FORMS, TAKES_SCAN | TAKES_OVERFLOW,
-      "overflow " COMMON, "seq 20 | bitfold cumprod", &scan_options}},
+      "overflow " COMMON, "seq 20 | bitfold cumprod", NULL}},
     {"cummin",
      BF_MIN,
      {SYNOPSIS, "The least of the numbers up to each one; -0 is less than 0." FORMS, TAKES_SCAN,
-      COMMON, "bitfold cummin x.npy", &scan_options}},
+      COMMON, "bitfold cummin x.npy", NULL}},
     {"cummax",
      BF_MAX,
      {SYNOPSIS, "The greatest of the numbers up to each one; -0 is less than 0." FORMS, TAKES_SCAN,
-      COMMON, "bitfold cummax --column height table.csv", &scan_options}},
+      COMMON, "bitfold cummax --column height table.csv", NULL}},
     {"rolling",
      0,
      {"[OPTIONS] OP --window N [FILE]",
@@ -72,8 +65,7 @@ static const struct {
       "std, min, max or count (of those that are no NaN). Each result is that of its window alone, "
       "exact and rounded once to f64; the least and the greatest of floats keep their dtype. A "
       "window with too few numbers has NaN: so have the first N - 1." FORMS,
-      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF,
-      "window min-count center step ddof out-dtype " COMMON,
+      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF, "window min-count center step ddof " COMMON,
       "bitfold rolling mean --window 2 y.npy\n"
       "bitfold rolling max --window 7 --min-count 1 --column height table.csv\n"
       "seq 100 | bitfold rolling sum --window 10 --step 10",
@@ -139,7 +131,7 @@ static int check_line(running *x) {
                     o->file_count);
     if (o->rules.overflow == BF_OVERFLOW_SATURATE)
         return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
-    return EXIT_DONE;
+    return tabled_wanted(o) ? tabled_check(x) : tabled_check_absent(o);
 }
 
 int cmd_scan(int argc, char **argv) {
@@ -155,7 +147,7 @@ int cmd_scan(int argc, char **argv) {
     code = check_line(&x);
     x.scan = BF_SCAN_OPTIONS(.nan = o->rules.nan, .overflow = o->rules.overflow);
     if (code == EXIT_DONE) code = condition_open(&c, o);
-    if (code == EXIT_DONE) code = stream_run(&x);
+    if (code == EXIT_DONE) code = tabled_wanted(o) ? tabled_run(&x) : stream_run(&x);
     condition_close(c);
     buffer_free(&x.results);
     bf_context_destroy(x.context);

@@ -1,0 +1,241 @@
+#include "scan/tabled.h"
+
+#include "columns/table.h"
+#include "options/context.h"
+#include "rows/written.h"
+#include "runtime/progress.h"
+#include "scan/keyed.h"
+#include "scan/output.h"
+#include "scan/waiting.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tabled {
+    running *of;
+    options options; /* for the table: --column is its value, and there is always a key */
+    asked asked;
+    table table;
+    keyed keyed;
+    line line;          /* without --by */
+    buffer at, numbers; /* the rows at hand that have a value, and these */
+    int64_t count;      /* rows so far */
+    /* With --append these are used, else `results`. */
+    output output;
+    written written;
+    waiting waiting;
+    scan_output results;
+} tabled;
+
+/* ---- the options ----------------------------------------------------------------------------- */
+
+static int refuse(const char *option, const char *with) {
+    return fail(EXIT_USAGE, NULL, "%s does not go with %s", option, with);
+}
+
+int tabled_check(const running *x) {
+    const options *o = &x->options;
+    const char *const with = o->append ? "--append" : "--by";
+    if (!o->input.text.columns) {
+        fail(EXIT_USAGE, NULL, "%s needs --column", with);
+        hint("--column names the column of numbers");
+        return EXIT_USAGE;
+    }
+    if (o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW)
+        return fail(EXIT_USAGE, NULL, "%s takes a table of text", with);
+    if (o->input.first > 0) return refuse("--offset", with);
+    if (o->input.count >= 0) return refuse("--count", with);
+    if (x->own.step > 1) return refuse("--step", with);
+    if (x->own.center && o->by) return refuse("--center", "--by");
+    return EXIT_DONE;
+}
+
+int tabled_check_absent(const options *o) {
+    const text_options *const t = &o->input.text;
+    if (t->text || t->number)
+        return fail(EXIT_USAGE, NULL, "%s needs --by", t->text ? "--text" : "--number");
+    if (o->layout == LAYOUT_PLAIN) return EXIT_DONE;
+    fail(EXIT_USAGE, NULL, "--%s needs --append", options_layout(o->layout));
+    hint("--append NAME shows the table with one more column");
+    return EXIT_USAGE;
+}
+
+/* Without --by, the key is a column that is there, as text, and is not used. */
+static void settle_options(tabled *x) {
+    options *const o = &x->options;
+    *o = x->of->options;
+    o->aggregates[0] = (struct wanted_aggregate){
+        .option = "column", .op = x->of->op, .values = o->input.text.columns};
+    o->aggregate_count = 1;
+    o->input.text.columns = NULL;
+    if (!o->by) o->by = o->input.text.text = "1";
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static const char *file_of(const tabled *x) { return x->table.input->source.name; }
+
+/* Takes all rows once, so that numbers and keys are from the first row on what they will be. */
+static int settle_rows(table *t) {
+    bool end = false;
+    int code = table_begin(t);
+    if (code == EXIT_DONE && !table_may_resettle(t) && t->derived == 0) {
+        rows_forget(t->input);
+        return EXIT_DONE;
+    }
+    while (!end && (code == EXIT_DONE || code == ROWS_RESETTLED)) {
+        if (code == EXIT_DONE) code = table_next(t, &end);
+        if (code != ROWS_RESETTLED && !end) continue;
+        code = table_again(t);
+        if (code == EXIT_DONE) code = table_begin(t);
+    }
+    return code;
+}
+
+static int open_table(tabled *x) {
+    const options *o = &x->options;
+    int code = table_make(&x->table, o);
+    if (code == EXIT_DONE) code = context_open(&x->of->context, o);
+    asked_open(&x->asked, o, x->of->context);
+    if (!x->of->options.by) x->asked.chooser.option = "--append";
+    x->asked.stands = x->asked.closed = o->append != NULL;
+    if (code == EXIT_DONE && o->append) code = output_open(&x->output, o, false);
+    if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->of->context);
+    if (code != EXIT_DONE) return code;
+    if (x->asked.values != 1 || x->asked.value[0].field < 0)
+        return fail(EXIT_USAGE, file_of(x), "--column: '%s' is not one column",
+                    o->aggregates[0].values);
+    return EXIT_DONE;
+}
+
+/* Rows are written as their first ones say, of which none was taken yet. */
+static int open_written(tabled *x) {
+    const source *s = &x->table.input->source;
+    x->waiting.to = &x->written;
+    x->options.input.text.header |= s->text->layout.names != NULL;
+    return written_open(&x->written, &x->output, &x->options, s);
+}
+
+static int open_tabled(tabled *x) {
+    running *const r = x->of;
+    const table_value *const v = &x->table.values[0];
+    const bool rows_too = x->options.append != NULL;
+    int code = open_table(x);
+    if (code == EXIT_DONE && rows_too) code = open_written(x);
+    if (code == EXIT_DONE) code = settle_rows(&x->table);
+    if (code == EXIT_DONE && v->time) code = rows_refuse_times(file_of(x), r->name);
+    if (code == EXIT_DONE) code = running_settle(r, v->array.dtype, v->scale, file_of(x));
+    if (code != EXIT_DONE) return code;
+    r->prompt = r->options.by != NULL;
+    const bf_status st =
+        r->options.by ? keyed_open(&x->keyed, r, &x->table) : line_open(&x->line, r);
+    if (st != BF_OK) return running_failed(r, st, &x->table.input->source);
+    return rows_too ? EXIT_DONE : scan_output_open(&x->results, r, 1, &(int64_t){0}, -1);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* Leaves out the rows that have no value. *at: where the others stand; NULL: all have one. */
+static bool find_numbers(tabled *x, bf_array *numbers, const int64_t **at) {
+    const table_value *const v = &x->table.values[0];
+    const size_t bytes = v->array.dtype == BF_I128 ? 16 : bf_dtype_size(v->array.dtype);
+    const int64_t all = x->table.n;
+    int64_t n = 0;
+    *numbers = v->array;
+    *at = NULL;
+    if (!v->valid) return true;
+    int64_t *const places = buffer_take(&x->at, (size_t)all * sizeof *places);
+    char *const to = buffer_take(&x->numbers, (size_t)all * bytes);
+    for (int64_t i = 0; places && to && i < all; i++) {
+        if (!v->valid[i]) continue;
+        memcpy(to + (size_t)n * bytes, (const char *)v->array.data + (size_t)i * bytes, bytes);
+        places[n++] = i;
+    }
+    *numbers = bf_array_of(v->array.dtype, to, n);
+    *at = places;
+    return places && to;
+}
+
+static int add_waiting(tabled *x) {
+    const uint8_t *const valid = x->table.values[0].valid;
+    int code = EXIT_DONE;
+    for (int64_t i = 0; i < x->table.n && code == EXIT_DONE; i++) {
+        const text_row row = table_row(&x->table, i);
+        code = waiting_add(&x->waiting, row.at, (size_t)(row.end - row.at) - 1, !valid || valid[i]);
+    }
+    return code;
+}
+
+static int put_results(tabled *x, const bf_array *results) {
+    return x->options.append ? waiting_release(&x->waiting, results, x->of->scale)
+                             : scan_output_put(&x->results, results);
+}
+
+/* Takes a line's numbers; last: there are no more. */
+static int take_line(tabled *x, const bf_array *numbers, bool last) {
+    bf_array results;
+    const int64_t n = numbers ? numbers->shape[0] : 0;
+    const bf_status st = line_take(&x->line, n > 0 ? numbers->data : NULL, n, last, &results);
+    return st == BF_OK ? put_results(x, &results)
+                       : running_failed(x->of, st, &x->table.input->source);
+}
+
+static int take_rows(tabled *x) {
+    bf_array numbers, results;
+    const int64_t *at;
+    if (!find_numbers(x, &numbers, &at)) return fail_status(BF_E_MEMORY, NULL, file_of(x));
+    int code = x->options.append ? add_waiting(x) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    x->count += x->table.n;
+    if (!x->of->options.by) return take_line(x, &numbers, false);
+    code = keyed_take(&x->keyed, &numbers, at, &results);
+    return code == EXIT_DONE ? put_results(x, &results) : code;
+}
+
+static int take_all(tabled *x) {
+    bool end = false;
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && !end && !ferror(stdout)) {
+        code = table_next(&x->table, &end);
+        if (code == EXIT_DONE && !end) code = take_rows(x);
+    }
+    if (code == EXIT_DONE && !x->of->options.by) code = take_line(x, NULL, true);
+    if (code == EXIT_DONE) code = source_check(&x->table.input->source);
+    return code == EXIT_DONE && x->options.append ? written_end(&x->written) : code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int run(tabled *x) {
+    int code = open_tabled(x);
+    if (code != EXIT_DONE) return code;
+    const double began = progress_clock();
+    progress_start(file_of(x), table_bytes(&x->table));
+    code = take_all(x);
+    progress_stop();
+    if (code == EXIT_DONE) note_device(x->of->context, file_of(x));
+    if (code == EXIT_DONE && x->options.stats)
+        inform(file_of(x), "%" PRId64 " rows in %.6f s", x->count, progress_clock() - began);
+    return code;
+}
+
+int tabled_run(running *of) {
+    tabled *const x = calloc(1, sizeof *x); /* too large for a small stack */
+    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
+    x->of = of;
+    settle_options(x);
+    int code = scan_output_close(&x->results, run(x));
+    if (x->output.stream && code == EXIT_DONE) code = output_close(&x->output);
+    if (x->output.stream && code != EXIT_DONE) output_abandon(&x->output);
+    written_close(&x->written);
+    waiting_close(&x->waiting);
+    keyed_close(&x->keyed);
+    line_close(&x->line);
+    table_close(&x->table);
+    asked_close(&x->asked);
+    buffer_free(&x->at);
+    buffer_free(&x->numbers);
+    free(x);
+    return code;
+}

@@ -1,0 +1,53 @@
+#include "scan/waiting.h"
+
+#include "sheet/output.h"
+
+#include <string.h>
+
+typedef struct waiting_row {
+    size_t bytes;
+    bool valid;
+} waiting_row;
+
+static int no_memory(const waiting *w) { return fail_status(BF_E_MEMORY, NULL, w->to->file); }
+
+int waiting_add(waiting *w, const char *row, size_t bytes, bool valid) {
+    char *const text = buffer_grow(&w->text, w->used + bytes);
+    waiting_row *const rows = buffer_grow(&w->rows, ((size_t)w->count + 1) * sizeof *rows);
+    if (!text || !rows) return no_memory(w);
+    memcpy(text + w->used, row, bytes);
+    w->used += bytes;
+    rows[w->count++] = (waiting_row){bytes, valid};
+    return EXIT_DONE;
+}
+
+/* Drops what was written. */
+static void forget(waiting *w) {
+    waiting_row *const rows = (waiting_row *)w->rows.at;
+    w->count -= w->first;
+    w->used -= w->at;
+    if (w->first > 0) memmove(w->text.at, w->text.at + w->at, w->used);
+    if (w->first > 0) memmove(rows, rows + w->first, (size_t)w->count * sizeof *rows);
+    w->first = 0;
+    w->at = 0;
+}
+
+int waiting_release(waiting *w, const bf_array *results, int scale) {
+    int code = EXIT_DONE;
+    for (int64_t used = 0; w->first < w->count && code == EXIT_DONE;) {
+        const waiting_row *const row = (const waiting_row *)w->rows.at + w->first;
+        bf_value value = {.dtype = BF_NONE};
+        if (row->valid && used == results->shape[0]) break;
+        if (row->valid) value = output_element(results->dtype, scale, results->data, used++);
+        code = written_add_value(w->to, w->text.at + w->at, row->bytes, &value);
+        w->at += row->bytes;
+        w->first++;
+    }
+    forget(w);
+    return code;
+}
+
+void waiting_close(waiting *w) {
+    buffer_free(&w->text);
+    buffer_free(&w->rows);
+}
