@@ -155,7 +155,7 @@ static const option_spec shared[] = {
     {"slots", 0, IN_VALUES, "M", "the number of slots of --index", TAKES_MANY, .read = read_number,
      .at = OPTION_AT(slots), .most = BF_SLOTS_MAX},
     {"empty", 0, IN_VALUES, "VALUE",
-     "the min, max, argmin, argmax, median or quantile of an empty segment, slot or fibre",
+     "the min, max, argmin, argmax, median or quantile of an empty segment, slot, fibre or prefix",
      TAKES_EMPTY, .read = read_text, .at = OPTION_AT(empty)},
     {"method", 0, IN_VALUES, "METHOD", "how a quantile is found between two elements (linear)",
      TAKES_METHOD, .read = read_method, .at = OPTION_AT(method)},

@@ -88,8 +88,8 @@ static bool chain(keyed *k, int64_t n, const int64_t at[]) {
 
 /* Takes the numbers of one line, which are chained. */
 static bf_status take_line(keyed *k, keyed_line *l, const bf_array *numbers) {
-    const size_t from = numbers->dtype == BF_I128 ? 16 : bf_dtype_size(numbers->dtype);
-    const size_t to = k->of->to == BF_I128 ? 16 : bf_dtype_size(k->of->to);
+    const size_t from = bf_dtype_size(numbers->dtype);
+    const size_t to = bf_dtype_size(k->of->to);
     const int64_t *const next = (const int64_t *)k->next.at;
     const size_t before = l->line.held.room;
     bf_array found;

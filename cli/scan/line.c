@@ -13,8 +13,6 @@ void line_close(line *l) {
     buffer_free(&l->held);
 }
 
-static size_t bytes_of(bf_dtype dtype) { return dtype == BF_I128 ? 16 : bf_dtype_size(dtype); }
-
 /* Makes room for n results. */
 static bool reserve(running *x, int64_t n, bf_array *results) {
     void *const at = buffer_take(&x->results, (size_t)n * 16); /* i128 is the widest */
@@ -39,7 +37,7 @@ static bool is_wanted(const running *x, int64_t number) {
 
 static bf_status hold(line *l, const char *numbers, int64_t n) {
     const running *x = l->of;
-    const size_t bytes = bytes_of(x->dtype);
+    const size_t bytes = bf_dtype_size(x->dtype);
     if (n == 0) return BF_OK;
     char *const to = buffer_grow(&l->held, ((size_t)l->n + (size_t)n) * bytes);
     if (!to) return BF_E_MEMORY;
@@ -60,7 +58,7 @@ static void drop(line *l) {
     const int64_t step = x->roll.step, before = before_of(x);
     const int64_t needed = l->next > before ? (l->next - before) / step * step : 0;
     const int64_t some = needed - l->first;
-    const size_t bytes = bytes_of(x->dtype);
+    const size_t bytes = bf_dtype_size(x->dtype);
     if (some <= 0) return;
     l->n -= some;
     l->first = needed;
@@ -83,7 +81,7 @@ static bf_status take_results(line *l, int64_t end, bf_array *results) {
     const bf_status st = roll(l, &all);
     if (st != BF_OK) return st;
     const int64_t n = (end - l->next + step - 1) / step;
-    *results = bf_array_of(x->to, (char *)all.data + (size_t)skipped * bytes_of(x->to), n);
+    *results = bf_array_of(x->to, (char *)all.data + (size_t)skipped * bf_dtype_size(x->to), n);
     l->next += n * step;
     drop(l);
     return BF_OK;

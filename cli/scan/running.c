@@ -1,6 +1,7 @@
 #include "scan/running.h"
 
 #include "sheet/output.h"
+#include "work/places.h"
 
 /* Steps that are longer than windows leave elements between them out (scan/line.c), and are then
  * as long as these. */
@@ -33,7 +34,13 @@ int running_settle(running *x, bf_dtype dtype, int scale, const char *file) {
         settle_windows(x, scale);
         return settle_rolling(x, file);
     }
+    const options *o = &x->options;
     x->scale = scale;
+    const int code = places_read_empty(o, dtype, scale, &x->empty);
+    if (code != EXIT_DONE) return code;
+    x->scan = BF_SCAN_OPTIONS(.nan = o->rules.nan, .overflow = o->rules.overflow,
+                              .empty = o->empty ? &x->empty : NULL, .exclusive = x->own.exclusive,
+                              .reverse = x->own.reverse);
     x->to = bf_scan_dtype(x->op, dtype, &x->scan);
     if (x->to != BF_NONE && (x->op != BF_PROD || scale == 0)) return EXIT_DONE;
     return fail(EXIT_DATA, file, "%s is of integers, and these are %s", x->name,
@@ -49,5 +56,7 @@ int running_failed(const running *x, bf_status st, const source *s) {
     const int code = source_check(s);
     if (code != EXIT_DONE || st == BF_E_MEMORY || st == BF_E_DEVICE || st == BF_E_CANCELLED)
         return code != EXIT_DONE ? code : fail_status(st, x->context, s->name);
-    return fail(EXIT_DATA, s->name, "%s", bf_context_message(x->context));
+    fail(EXIT_DATA, s->name, "%s", bf_context_message(x->context));
+    if (st == BF_E_EMPTY) hint("--empty VALUE says what it is");
+    return EXIT_DATA;
 }

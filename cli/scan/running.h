@@ -8,7 +8,8 @@
 #include "options/options.h"
 
 typedef struct running_options {
-    bool center;
+    bool exclusive, reverse, center;
+    struct wanted_axes axes;
     int64_t window, min_count, step; /* 0, -1 and 0: not given */
 } running_options;
 
@@ -22,6 +23,7 @@ typedef struct running {
     bool prompt;  /* each part of a line gives its results, however few */
     bf_reduction op;
     bf_scan_options scan;
+    bf_value empty; /* the least or greatest of nothing */
     bf_rolling_options roll;
     bf_context *context;
     bf_dtype dtype, to; /* the numbers' and the results' */

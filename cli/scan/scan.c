@@ -4,6 +4,7 @@
 #include "command.h"
 #include "input/guess.h"
 #include "options/operand.h"
+#include "scan/array.h"
 #include "scan/stream.h"
 #include "scan/tabled.h"
 
@@ -11,6 +12,19 @@
 #include <unistd.h>
 
 #define OWN(member) offsetof(running_options, member)
+#define AXIS                                                                                       \
+    {                                                                                              \
+        "axis", 0, IN_VALUES, "N",                                                                 \
+            "take each line along this axis of an array; axes count from 0 or, from the end, -1",  \
+            0, .read = read_axes, .at = OWN(axes)                                                  \
+    }
+
+static const option_spec prefix_specs[] = {
+    {"exclusive", 0, IN_VALUES, NULL, "leave each number out of its own result", 0,
+     .read = read_flag, .at = OWN(exclusive)},
+    {"reverse", 0, IN_VALUES, NULL, "begin at the last number, and go to the first", 0,
+     .read = read_flag, .at = OWN(reverse)},
+    AXIS};
 static const option_spec window_specs[] = {
     {"window", 0, IN_VALUES, "N", "how many elements a window has", 0, .read = read_number,
      .at = OWN(window), .least = 1, .most = ELEMENTS_MOST},
@@ -22,7 +36,9 @@ static const option_spec window_specs[] = {
      "last)",
      0, .read = read_flag, .at = OWN(center)},
     {"step", 0, IN_VALUES, "K", "show the results of elements 0, K, 2 K and so on (1)", 0,
-     .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST}};
+     .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST},
+    AXIS};
+const option_table scan_options = OPTION_TABLE(prefix_specs);
 const option_table rolling_options = OPTION_TABLE(window_specs);
 
 #define TAKES_SCAN                                                                                 \
@@ -32,7 +48,8 @@ const option_table rolling_options = OPTION_TABLE(window_specs);
     " One a line; -o FILE.npy writes an array of one dimension, '-o -' to standard output. Of an " \
     "array they are in C order. '-' or no FILE is standard input, of any length."
 #define SYNOPSIS "[OPTIONS] [FILE]"
-#define COMMON "column by append nan output csv threads memory help"
+#define COMMON "axis column by append nan output csv threads memory help"
+#define LINES "exclusive reverse "
 
 static const struct {
     const char *name;
@@ -44,20 +61,21 @@ static const struct {
      {SYNOPSIS,
       "The sum of the numbers up to each one: the exact sum, rounded once to their dtype; integers "
       "and decimals are exact." FORMS,
-      TAKES_SCAN | TAKES_OVERFLOW, "overflow " COMMON,
-      "bitfold cumsum x.npy -o sums.npy\nbitfold cumsum --column weight table.csv", NULL}},
+      TAKES_SCAN | TAKES_OVERFLOW, "overflow " LINES COMMON,
+      "bitfold cumsum x.npy -o sums.npy\nbitfold cumsum --column weight table.csv", &scan_options}},
     {"cumprod",
      BF_PROD,
      {SYNOPSIS, "The product of the integers up to each one." FORMS, TAKES_SCAN | TAKES_OVERFLOW,
-      "overflow " COMMON, "seq 20 | bitfold cumprod", NULL}},
+      "overflow " LINES COMMON, "seq 20 | bitfold cumprod", &scan_options}},
     {"cummin",
      BF_MIN,
-     {SYNOPSIS, "The least of the numbers up to each one; -0 is less than 0." FORMS, TAKES_SCAN,
-      COMMON, "bitfold cummin x.npy", NULL}},
+     {SYNOPSIS, "The least of the numbers up to each one; -0 is less than 0." FORMS,
+      TAKES_SCAN | TAKES_EMPTY, LINES COMMON, "bitfold cummin x.npy", &scan_options}},
     {"cummax",
      BF_MAX,
-     {SYNOPSIS, "The greatest of the numbers up to each one; -0 is less than 0." FORMS, TAKES_SCAN,
-      COMMON, "bitfold cummax --column height table.csv", NULL}},
+     {SYNOPSIS, "The greatest of the numbers up to each one; -0 is less than 0." FORMS,
+      TAKES_SCAN | TAKES_EMPTY, LINES COMMON, "bitfold cummax --column height table.csv",
+      &scan_options}},
     {"rolling",
      0,
      {"[OPTIONS] OP --window N [FILE]",
@@ -131,7 +149,8 @@ static int check_line(running *x) {
                     o->file_count);
     if (o->rules.overflow == BF_OVERFLOW_SATURATE)
         return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
-    return tabled_wanted(o) ? tabled_check(x) : tabled_check_absent(o);
+    code = tabled_wanted(o) ? tabled_check(x) : tabled_check_absent(o);
+    return code == EXIT_DONE && array_wanted(x) ? array_check(x) : code;
 }
 
 int cmd_scan(int argc, char **argv) {
@@ -145,9 +164,9 @@ int cmd_scan(int argc, char **argv) {
     options *const o = &x.options;
     if (!options_parse_into(o, &x.own, argc, argv, &commands[which].usage, &code)) return code;
     code = check_line(&x);
-    x.scan = BF_SCAN_OPTIONS(.nan = o->rules.nan, .overflow = o->rules.overflow);
     if (code == EXIT_DONE) code = condition_open(&c, o);
-    if (code == EXIT_DONE) code = tabled_wanted(o) ? tabled_run(&x) : stream_run(&x);
+    if (code == EXIT_DONE)
+        code = (array_wanted(&x) ? array_run : tabled_wanted(o) ? tabled_run : stream_run)(&x);
     condition_close(c);
     buffer_free(&x.results);
     bf_context_destroy(x.context);

@@ -79,8 +79,7 @@ static int take_block(stream *x, const void *numbers, int64_t n, bool last) {
 }
 
 static int take_chunk(stream *x, const rows_chunk *chunk) {
-    const bf_dtype dtype = x->of->dtype;
-    const int64_t bytes = dtype == BF_I128 ? 16 : (int64_t)bf_dtype_size(dtype);
+    const int64_t bytes = (int64_t)bf_dtype_size(x->of->dtype);
     rows_numbers present;
     int code = EXIT_DONE;
     if (!rows_present(&x->rows, chunk, 0, __builtin_ctz(rows_can(&x->rows, 0)), NULL, &present))

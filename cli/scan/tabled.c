@@ -139,7 +139,7 @@ static int open_tabled(tabled *x) {
 /* Leaves out the rows that have no value. *at: where the others stand; NULL: all have one. */
 static bool find_numbers(tabled *x, bf_array *numbers, const int64_t **at) {
     const table_value *const v = &x->table.values[0];
-    const size_t bytes = v->array.dtype == BF_I128 ? 16 : bf_dtype_size(v->array.dtype);
+    const size_t bytes = bf_dtype_size(v->array.dtype);
     const int64_t all = x->table.n;
     int64_t n = 0;
     *numbers = v->array;

@@ -141,6 +141,19 @@ class Rolling(CommandTest):
         narrow = self.array("mean", "--window", 2, "--out-dtype", "f32", self.save("x.npy", np.array([0.1, 0.3])))
         self.assertEqual((narrow.dtype, narrow[1]), ("f4", np.float32(0.2)))
 
+    def test_axes_of_arrays(self):
+        x = np.random.default_rng(6).integers(-50, 50, (6, 9, 5))
+        path = self.save("x.npy", np.asfortranarray(x))
+        for axis in range(-3, 3):
+            for options in (dict(), dict(step=2), dict(step=4, least=1, center=True)):
+                arguments = ["--step", options.get("step", 1), "--min-count", options.get("least", 3)]
+                arguments += ["--center"] if options.get("center") else []
+                for op in ("mean", "count"):
+                    found = self.array(op, "--window", 3, "--axis", axis, *arguments, path)
+                    line = lambda each: expect(op, [Fraction(int(e)) for e in each], 3, **options)
+                    self.same(found, np.apply_along_axis(line, axis, x), axis, options)
+        self.assertEqual(self.result("rolling", "max", "--window", 2, "--axis", 1, stdin=b"1,2.5\n4,3\n"), "nan\n2.5\nnan\n4")
+
     def test_columns_and_rows_without_values(self):
         with open(self.path("t.csv"), "w", newline="") as f:
             f.write("name,height\r\na,1.5\r\nb,\r\nc,2\r\nd,0.25\r\n")

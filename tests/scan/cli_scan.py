@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from command import BITFOLD, SHORT, CommandTest, run
+from command import BITFOLD, SHORT, CommandTest, least_memory, run
 from rounding import round_to
 
 
@@ -64,6 +64,48 @@ class Scan(CommandTest):
         self.assertEqual(self.result("cumsum", "--nan", "skip", stdin=b"1\nnan\n2\n"), "1\n1\n3")
         self.refused(3, "NaN", "cumsum", "--nan", "error", stdin=b"1\nnan\n2\n")
         self.refused(3, "no value", "cummin", "--nan", "skip", stdin=b"nan\n2\n")
+
+    def test_axes_of_arrays(self):
+        x = np.random.default_rng(8).integers(-99, 99, (5, 7, 4))
+        for each in (x, np.asfortranarray(x)):
+            path = self.save("x.npy", each)
+            for axis in range(-3, 3):
+                np.testing.assert_array_equal(self.array("cumsum", "--axis", axis, path), np.cumsum(x, axis))
+                np.testing.assert_array_equal(self.array("cummax", "--axis", axis, path), np.maximum.accumulate(x, axis))
+                back = np.flip(np.cumsum(np.flip(x, axis), axis), axis)
+                np.testing.assert_array_equal(self.array("cumsum", "--axis", axis, "--reverse", path), back)
+                np.testing.assert_array_equal(self.array("cumsum", "--axis", axis, "--reverse", "--exclusive", path), back - x)
+            np.testing.assert_array_equal(self.array("cumsum", "--reverse", path), np.cumsum(x.ravel()[::-1])[::-1])
+        self.assertEqual(self.array("cumsum", "--axis", 1, self.save("x.npy", np.ones((3, 0, 2)))).shape, (3, 0, 2))
+        self.assertEqual(self.result("cumsum", "--axis", 1, stdin=b"0.1,0.2\n1,2\n"), "0.1\n0.3\n1\n3")
+        self.assertEqual(self.array("cumsum", "--axis", 0, stdin=b"0.1,0.2\n0.2,2\n").tolist(), [[0.1, 0.2], [0.3, 2.2]])
+        piped = open(self.save("x.npy", x), "rb").read()
+        np.testing.assert_array_equal(self.array("cumsum", "--axis", 2, stdin=piped), np.cumsum(x, 2))
+
+    def test_exclusive_and_reverse(self):
+        lines = b"1\n2\n4\n"
+        self.assertEqual(self.result("cumsum", "--exclusive", stdin=lines), "0\n1\n3")
+        self.assertEqual(self.result("cumprod", "--exclusive", stdin=lines), "1\n1\n2")
+        self.assertEqual(self.result("cumsum", "--reverse", stdin=lines), "7\n6\n4")
+        self.assertEqual(self.result("cumsum", "--reverse", "--exclusive", stdin=lines), "6\n4\n0")
+        self.assertEqual(self.result("cummin", "--exclusive", "--empty", 9, stdin=lines), "9\n1\n1")
+        self.assertEqual(self.result("cummax", "--reverse", "--exclusive", "--empty", "0.5", stdin=b"0.1\n1.25\n"), "1.25\n0.5")
+        wide = b"99999999999999999999\n1\n"
+        self.assertEqual(self.result("cummin", "--exclusive", "--empty", "-7", stdin=wide), "-7\n99999999999999999999")
+        self.assertEqual(self.result("cumsum", "--reverse", stdin=wide), "100000000000000000000\n1")
+        x = np.arange(600_000)
+        np.testing.assert_array_equal(self.array("cumsum", "--exclusive", self.save("x.npy", x)), np.cumsum(x) - x)
+        done = run("cumsum", "--reverse")
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        self.refused(3, "no value", "cummax", "--exclusive", stdin=lines)
+        self.refused(2, "--empty", "cummin", "--exclusive", "--empty", "x", stdin=lines)
+        self.refused(2, "no axis 3", "cumsum", "--axis", 3, self.save("y.npy", np.ones((2, 2))))
+        self.refused(2, "one axis", "cumsum", "--axis", "0,1", self.path("y.npy"))
+        self.refused(2, "--where does not go with --axis", "cumsum", "--axis", 0, "--where", "a > 1", stdin=lines)
+        self.refused(2, "--append does not go with --reverse", "cumsum", "--reverse", "--append", "x", "--column", 1, stdin=lines)
+        self.refused(2, "skip does not go with --reverse", "cumsum", "--reverse", "--null-policy", "skip", stdin=lines)
+        limit = ["--memory", "%dM" % (least_memory() + 8)]
+        self.refused(2, "--memory is too small", "cumsum", "--reverse", *limit, self.save("x.npy", np.arange(10**7)))
 
     def test_every_instruction_set_and_thread_count_gives_the_same(self):
         x = np.random.default_rng(5).normal(size=100_000 if SHORT else 700_000)

@@ -1,0 +1,140 @@
+#include "scan/array.h"
+
+#include "input/matrix.h"
+#include "options/context.h"
+#include "runtime/progress.h"
+#include "scan/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct whole_array {
+    running *of;
+    spool_limit limit; /* for pipes that are read again */
+    matrix matrix;
+    bf_array numbers, results;
+    scan_output output;
+} whole_array;
+
+static const char *option_of(const running *x) {
+    return x->own.axes.n > 0 ? "--axis" : "--reverse";
+}
+
+int array_check(const running *x) {
+    const options *o = &x->options;
+    const char *const option = o->append                  ? "--append"
+                               : o->by                    ? "--by"
+                               : o->where                 ? "--where"
+                               : o->input.text.skip_nulls ? "--null-policy skip"
+                                                          : NULL;
+    if (x->own.axes.n > 1) return fail(EXIT_USAGE, NULL, "one axis, not %d", x->own.axes.n);
+    if (option) return fail(EXIT_USAGE, NULL, "%s does not go with %s", option, option_of(x));
+    return EXIT_DONE;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int open_input(whole_array *x) {
+    const options *o = &x->of->options;
+    input in = o->input;
+    in.text.table = x->of->own.axes.n > 0;
+    spool_limit_set(&x->limit, o->memory.pipes / 2);
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .digits = BF_SCALE_MOST_I128,
+                              .ordered = true,
+                              .unchanging = true,
+                              .keep = &x->limit,
+                              .memory = o->memory.input};
+    return matrix_open(&x->matrix, o->files[0], &in, &how);
+}
+
+/* Half of the memory is for the results. */
+static int load(whole_array *x) {
+    const memory_plan *p = &x->of->options.memory;
+    matrix *const m = &x->matrix, *const of[] = {m};
+    int code;
+    do {
+        code = matrix_settle(of, 1);
+        if (code == EXIT_DONE) code = matrix_all(m, (p->results + p->pipes / 2) / 2, &x->numbers);
+        if (code == ROWS_RESETTLED) matrix_again(m);
+    } while (code == ROWS_RESETTLED);
+    return code == EXIT_DONE ? matrix_check(m) : code;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+static int64_t elements_of(const bf_array *a) {
+    int64_t n = 1;
+    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
+    return n;
+}
+
+/* Finds the axis, which is the only one of a line, and the shape of the results. */
+static int find_lines(whole_array *x, int *axis) {
+    const running *r = x->of;
+    const char *const name = x->matrix.rows.source.name;
+    const int given = r->own.axes.n > 0 ? r->own.axes.at[0] : 0;
+    if (r->own.axes.n == 0)
+        x->numbers = bf_array_of(x->numbers.dtype, x->numbers.data, elements_of(&x->numbers));
+    const int ndim = x->numbers.ndim;
+    *axis = given < 0 ? given + ndim : given;
+    if (*axis < 0 || *axis >= ndim)
+        return fail(EXIT_USAGE, name, "no axis %d: it has %d dimensions", given, ndim);
+    x->results = x->numbers;
+    x->results.dtype = r->to;
+    x->results.shape[*axis] = running_count(r, x->numbers.shape[*axis]);
+    for (int64_t d = ndim - 1, stride = 1; d >= 0; d--) {
+        x->results.strides[d] = stride;
+        stride *= x->results.shape[d];
+    }
+    return EXIT_DONE;
+}
+
+static bf_status run_lines(const whole_array *x, int axis) {
+    const running *r = x->of;
+    if (!r->windows) return bf_scan(r->context, r->op, &x->numbers, axis, &r->scan, &x->results);
+    return r->counts ? bf_rolling_count(r->context, &x->numbers, axis, &r->roll, &x->results)
+                     : bf_rolling(r->context, r->op, &x->numbers, axis, &r->roll, &x->results);
+}
+
+static int make(whole_array *x) {
+    running *const r = x->of;
+    const source *s = &x->matrix.rows.source;
+    int axis, code = running_settle(r, matrix_dtype(&x->matrix), matrix_scale(&x->matrix), s->name);
+    if (code == EXIT_DONE) code = find_lines(x, &axis);
+    if (code != EXIT_DONE) return code;
+    const int64_t n = elements_of(&x->results);
+    x->results.data = buffer_take(&r->results, (size_t)n * 16);
+    if (!x->results.data) return fail_status(BF_E_MEMORY, NULL, s->name);
+    r->roll.step = r->own.step; /* elements between windows are there */
+    const bf_status st = run_lines(x, axis);
+    if (st != BF_OK) return running_failed(r, st, s);
+    code = scan_output_open(&x->output, r, x->results.ndim, x->results.shape, n);
+    const bf_array all = bf_array_of(r->to, x->results.data, n);
+    return code == EXIT_DONE ? scan_output_put(&x->output, &all) : code;
+}
+
+static int run(whole_array *x) {
+    const char *const file = x->of->options.files[0];
+    const double began = progress_clock();
+    int code = open_input(x);
+    if (code == EXIT_DONE) code = context_open(&x->of->context, &x->of->options);
+    if (code != EXIT_DONE) return code;
+    progress_start(file, rows_bytes(&x->matrix.rows));
+    code = load(x);
+    if (code == EXIT_DONE) code = make(x);
+    progress_stop();
+    if (code == EXIT_DONE) note_device(x->of->context, file);
+    if (code == EXIT_DONE && x->of->options.stats)
+        inform(file, "%" PRId64 " elements in %.6f s", elements_of(&x->numbers),
+               progress_clock() - began);
+    return code;
+}
+
+int array_run(running *of) {
+    whole_array x = {.of = of};
+    const int code = scan_output_close(&x.output, run(&x));
+    matrix_close(&x.matrix);
+    return code;
+}
