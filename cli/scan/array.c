@@ -22,7 +22,8 @@ static const char *option_of(const running *x) {
 
 int array_check(const running *x) {
     const options *o = &x->options;
-    const char *const option = o->append                  ? "--append"
+    const char *const option = x->own.on                  ? "--on"
+                               : o->append                ? "--append"
                                : o->by                    ? "--by"
                                : o->where                 ? "--where"
                                : o->input.text.skip_nulls ? "--null-policy skip"

@@ -19,7 +19,8 @@ void keyed_close(keyed *k) {
     free(k->list);
     buffer_free(&k->numbers);
     buffer_free(&k->next);
-    buffer_free(&k->gathered);
+    buffer_free(&k->own);
+    buffer_free(&k->own_on);
     buffer_free(&k->results);
 }
 
@@ -47,14 +48,14 @@ static bf_status add_line(keyed *k, int64_t row) {
         k->room = room;
     }
     keyed_line *const l = &k->list[k->n++];
-    l->rows = 0;
+    l->count = 0;
     const bf_status st = line_open(&l->line, k->of);
     k->held += LINE_BYTES + key_bytes(k, row);
     if (l->line.state) k->held += (int64_t)bf_state_save_size(l->line.state);
     return st;
 }
 
-/* Numbers the keys of the rows at hand: a new one has the next number. */
+/* Numbers the keys: a new one has the next number. */
 static bf_status number_rows(keyed *k) {
     const table *t = k->table;
     const bf_column *columns[BF_KEY_COLUMNS_MAX];
@@ -69,15 +70,19 @@ static bf_status number_rows(keyed *k) {
     return st;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+int keyed_number(keyed *k) {
+    const bf_status st = number_rows(k);
+    return st == BF_OK ? EXIT_DONE : running_failed(k->of, st, source_of(k));
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Makes a chain of the numbers of each line. */
-static bool chain(keyed *k, int64_t n, const int64_t at[]) {
-    const int64_t *const lines = (const int64_t *)k->numbers.at;
+static bool chain(keyed *k, int64_t n, const int64_t lines[]) {
     int64_t *const next = buffer_take(&k->next, (size_t)n * sizeof *next);
     for (int64_t i = 0; next && i < n; i++) {
-        keyed_line *const l = &k->list[lines[at ? at[i] : i]];
-        if (l->rows++ == 0)
+        keyed_line *const l = &k->list[lines[i]];
+        if (l->count++ == 0)
             l->first = i;
         else
             next[l->last] = i;
@@ -86,31 +91,44 @@ static bool chain(keyed *k, int64_t n, const int64_t at[]) {
     return next != NULL;
 }
 
-/* Takes the numbers of one line, which are chained. */
-static bf_status take_line(keyed *k, keyed_line *l, const bf_array *numbers) {
-    const size_t from = bf_dtype_size(numbers->dtype);
-    const size_t to = bf_dtype_size(k->of->to);
+/* Gathers what the numbers of a line have. */
+static bool gather(const keyed *k, const keyed_line *l, const void *from, size_t bytes,
+                   buffer *to) {
     const int64_t *const next = (const int64_t *)k->next.at;
-    const size_t before = l->line.held.room;
+    char *const own = buffer_take(to, (size_t)l->count * bytes);
+    for (int64_t i = 0, at = l->first; own && i < l->count; at = next[at], i++)
+        memcpy(own + (size_t)i * bytes, (const char *)from + (size_t)at * bytes, bytes);
+    return own != NULL;
+}
+
+static void scatter(const keyed *k, const keyed_line *l, const bf_array *found) {
+    const int64_t *const next = (const int64_t *)k->next.at;
+    const size_t bytes = bf_dtype_size(found->dtype);
+    for (int64_t i = 0, at = l->first; i < l->count; at = next[at], i++)
+        memcpy(k->results.at + (size_t)at * bytes, (const char *)found->data + (size_t)i * bytes,
+               bytes);
+}
+
+/* Takes the numbers of one line, which are chained. */
+static bf_status take_line(keyed *k, keyed_line *l, const bf_array *numbers, const void *on) {
+    const size_t before = l->line.held.room + l->line.keys.room;
     bf_array found;
-    char *const own = buffer_take(&k->gathered, (size_t)l->rows * from);
-    if (!own) return BF_E_MEMORY;
-    for (int64_t i = 0, at = l->first; i < l->rows; at = next[at], i++)
-        memcpy(own + (size_t)i * from, (const char *)numbers->data + (size_t)at * from, from);
-    const bf_status st = line_take(&l->line, own, l->rows, false, &found);
-    k->held += (int64_t)(l->line.held.room - before);
-    for (int64_t i = 0, at = l->first; i < l->rows && st == BF_OK; at = next[at], i++)
-        memcpy(k->results.at + (size_t)at * to, (const char *)found.data + (size_t)i * to, to);
-    l->rows = 0;
+    if (!gather(k, l, numbers->data, bf_dtype_size(numbers->dtype), &k->own)) return BF_E_MEMORY;
+    if (on && !gather(k, l, on, bf_dtype_size(k->of->on), &k->own_on)) return BF_E_MEMORY;
+    const bf_status st =
+        line_take(&l->line, k->own.at, on ? k->own_on.at : NULL, l->count, false, &found);
+    k->held += (int64_t)(l->line.held.room + l->line.keys.room - before);
+    if (st == BF_OK) scatter(k, l, &found);
+    l->count = 0;
     return st;
 }
 
-static bf_status take_lines(keyed *k, const bf_array *numbers, const int64_t at[]) {
-    const int64_t *const lines = (const int64_t *)k->numbers.at, n = numbers->shape[0];
+static bf_status take_lines(keyed *k, const bf_array *numbers, const void *on,
+                            const int64_t lines[]) {
     bf_status st = BF_OK;
-    for (int64_t i = 0; i < n && st == BF_OK; i++) {
-        keyed_line *const l = &k->list[lines[at ? at[i] : i]];
-        if (l->rows > 0) st = take_line(k, l, numbers);
+    for (int64_t i = 0; i < numbers->shape[0] && st == BF_OK; i++) {
+        keyed_line *const l = &k->list[lines[i]];
+        if (l->count > 0) st = take_line(k, l, numbers, on);
     }
     return st;
 }
@@ -123,12 +141,12 @@ static int check_limit(const keyed *k) {
                 (long long)k->n);
 }
 
-int keyed_take(keyed *k, const bf_array *numbers, const int64_t at[], bf_array *results) {
+int keyed_take(keyed *k, const bf_array *numbers, const void *on, const int64_t lines[],
+               bf_array *results) {
     const int64_t n = numbers->shape[0];
-    bf_status st = number_rows(k);
-    void *const to = buffer_take(&k->results, (size_t)n * 16);
-    if (st == BF_OK && !(to && chain(k, n, at))) st = BF_E_MEMORY;
-    if (st == BF_OK) st = take_lines(k, numbers, at);
+    void *const to = buffer_take(&k->results, (size_t)n * 16); /* i128 is the widest */
+    bf_status st = to && chain(k, n, lines) ? BF_OK : BF_E_MEMORY;
+    if (st == BF_OK) st = take_lines(k, numbers, on, lines);
     *results = bf_array_of(k->of->to, to, n);
     return st == BF_OK ? check_limit(k) : running_failed(k->of, st, source_of(k));
 }

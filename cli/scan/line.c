@@ -1,5 +1,7 @@
 #include "scan/line.h"
 
+#include "scan/span.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@ bf_status line_open(line *l, running *of) {
 void line_close(line *l) {
     bf_state_destroy(l->state);
     buffer_free(&l->held);
+    buffer_free(&l->keys);
 }
 
 /* Makes room for n results. */
@@ -52,24 +55,44 @@ static bf_status hold(line *l, const char *numbers, int64_t n) {
     return BF_OK;
 }
 
-/* Drops the elements that are in no window to come. */
-static void drop(line *l) {
+static bf_status hold_keys(line *l, const void *on, int64_t n) {
+    const size_t bytes = bf_dtype_size(l->of->on);
+    char *const to = buffer_grow(&l->keys, ((size_t)l->n + (size_t)n) * bytes);
+    if (to && n > 0) memcpy(to + (size_t)l->n * bytes, on, (size_t)n * bytes);
+    return to ? BF_OK : BF_E_MEMORY;
+}
+
+/* How many of the elements are in no window to come. */
+static int64_t count_needless(const line *l) {
     const running *x = l->of;
     const int64_t step = x->roll.step, before = before_of(x);
-    const int64_t needed = l->next > before ? (l->next - before) / step * step : 0;
-    const int64_t some = needed - l->first;
-    const size_t bytes = bf_dtype_size(x->dtype);
+    int64_t n = 0;
+    if (!x->own.on) return l->next > before ? (l->next - before) / step * step - l->first : 0;
+    while (n < l->n && !span_may_reach(x, l->keys.at, n, l->n - 1)) n++;
+    return n;
+}
+
+static void drop(line *l) {
+    const int64_t some = count_needless(l);
+    const size_t bytes = bf_dtype_size(l->of->dtype), keys = bf_dtype_size(l->of->on);
     if (some <= 0) return;
     l->n -= some;
-    l->first = needed;
+    l->first += some;
     memmove(l->held.at, l->held.at + (size_t)some * bytes, (size_t)l->n * bytes);
+    if (l->of->own.on) memmove(l->keys.at, l->keys.at + (size_t)some * keys, (size_t)l->n * keys);
 }
 
 static bf_status roll(const line *l, const bf_array *all) {
     const running *x = l->of;
-    const bf_array held = bf_array_of(x->dtype, l->held.at, l->n);
-    return x->counts ? bf_rolling_count(x->context, &held, 0, &x->roll, all)
-                     : bf_rolling(x->context, x->op, &held, 0, &x->roll, all);
+    const bf_array held = bf_array_of(x->dtype, l->held.at, l->n),
+                   keys = bf_array_of(x->on, l->keys.at, l->n);
+    bf_rolling_options how = x->roll;
+    if (x->own.on) {
+        how.on = &keys;
+        how.span = &x->span;
+    }
+    return x->counts ? bf_rolling_count(x->context, &held, 0, &how, all)
+                     : bf_rolling(x->context, x->op, &held, 0, &how, all);
 }
 
 /* Gives the results of elements [next, end) of the line. */
@@ -88,10 +111,11 @@ static bf_status take_results(line *l, int64_t end, bf_array *results) {
 }
 
 /* Each part begins with the elements of the windows before it once more: so it has as many. */
-static bf_status take_windows(line *l, const void *numbers, int64_t n, bool last,
+static bf_status take_windows(line *l, const void *numbers, const void *on, int64_t n, bool last,
                               bf_array *results) {
     const running *x = l->of;
-    bf_status st = hold(l, numbers, n);
+    bf_status st = on ? hold_keys(l, on, n) : BF_OK;
+    if (st == BF_OK) st = hold(l, numbers, n);
     const int64_t end = l->first + l->n - (last ? 0 : after_of(x));
     const bool worth = last || x->prompt || end - l->next >= before_of(x);
     if (st == BF_OK && worth && end > l->next) st = take_results(l, end, results);
@@ -100,10 +124,11 @@ static bf_status take_windows(line *l, const void *numbers, int64_t n, bool last
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-bf_status line_take(line *l, const void *numbers, int64_t n, bool last, bf_array *results) {
+bf_status line_take(line *l, const void *numbers, const void *on, int64_t n, bool last,
+                    bf_array *results) {
     running *x = l->of;
     *results = bf_array_of(x->to, NULL, 0);
-    if (x->windows) return take_windows(l, numbers, n, last, results);
+    if (x->windows) return take_windows(l, numbers, on, n, last, results);
     if (n == 0) return BF_OK;
     const bf_array block = bf_array_of(x->dtype, numbers, n);
     return reserve(x, n, results) ? bf_state_scan(l->state, &block, &x->scan, results)

@@ -7,8 +7,8 @@
 
 typedef struct line {
     running *of;
-    bf_state *state; /* has what came so far; NULL: windows have the fields below */
-    buffer held;
+    bf_state *state;   /* has what came so far; NULL: windows have the fields below */
+    buffer held, keys; /* keys: those of --on */
     int64_t n,
         first;    /* how many elements are held; the number of the first, a multiple of the step */
     int64_t next; /* the number of the next one that has a result */
@@ -20,7 +20,9 @@ bf_status line_open(line *l, running *of);
 void line_close(line *l);
 
 /* Takes the numbers that follow, in memory, and gives the results that are known by then, which
- * lie in of->results. last: the line ends. */
-bf_status line_take(line *l, const void *numbers, int64_t n, bool last, bf_array *results);
+ * lie in of->results. on: their keys, of which none to come is one; NULL: windows are no spans.
+ * last: the line ends. */
+bf_status line_take(line *l, const void *numbers, const void *on, int64_t n, bool last,
+                    bf_array *results);
 
 #endif

@@ -8,7 +8,7 @@
 static void settle_windows(running *x, int scale) {
     const running_options *own = &x->own;
     const bf_reduce_options *rules = &x->options.rules;
-    x->sparse = own->step > own->window;
+    x->sparse = !own->on && own->step > own->window;
     x->roll = BF_ROLLING_OPTIONS(.nan = rules->nan, .out_dtype = rules->out_dtype,
                                  .ddof = rules->ddof, .center = own->center, .window = own->window,
                                  .min_count = own->min_count < 0    ? 0
@@ -21,7 +21,10 @@ static void settle_windows(running *x, int scale) {
 }
 
 static int settle_rolling(running *x, const char *file) {
-    x->to = bf_rolling_dtype(x->op, x->dtype, &x->roll);
+    bf_rolling_options any = x->roll;
+    any.window = 1; /* it may be a span */
+    any.min_count = 0;
+    x->to = bf_rolling_dtype(x->op, x->dtype, &any);
     if (x->counts) x->to = x->roll.out_dtype == BF_NONE ? BF_F64 : BF_NONE;
     if (x->to != BF_NONE) return EXIT_DONE;
     return fail(EXIT_USAGE, file, "--out-dtype: the %s of %s is not rounded", x->name,

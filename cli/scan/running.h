@@ -10,7 +10,8 @@
 typedef struct running_options {
     bool exclusive, reverse, center;
     struct wanted_axes axes;
-    int64_t window, min_count, step; /* 0, -1 and 0: not given */
+    const char *window_text, *on;    /* NULL: not given */
+    int64_t window, min_count, step; /* 0, -1 and 0: not given; window 0: it is a span */
 } running_options;
 
 typedef struct running {
@@ -25,6 +26,8 @@ typedef struct running {
     bf_scan_options scan;
     bf_value empty; /* the least or greatest of nothing */
     bf_rolling_options roll;
+    bf_value span; /* with --on, which has this dtype; else BF_NONE */
+    bf_dtype on;
     bf_context *context;
     bf_dtype dtype, to; /* the numbers' and the results' */
     int scale;          /* results are integers in units of 10^-scale */

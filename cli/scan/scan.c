@@ -26,15 +26,15 @@ static const option_spec prefix_specs[] = {
      .read = read_flag, .at = OWN(reverse)},
     AXIS};
 static const option_spec window_specs[] = {
-    {"window", 0, IN_VALUES, "N", "how many elements a window has", 0, .read = read_number,
-     .at = OWN(window), .least = 1, .most = ELEMENTS_MOST},
+    {"window", 0, IN_VALUES, "N|SPAN", "how many elements a window has; or a span of --on, as 7d",
+     0, .read = read_text, .at = OWN(window_text), .least = 1, .most = ELEMENTS_MOST},
+    {"on", 0, IN_VALUES, "COL", "the column of keys that windows are a span of, in their order", 0,
+     .read = read_text, .at = OWN(on)},
     {"min-count", 0, IN_VALUES, "M",
-     "how many that are no NaN it has at least, or else its result is NaN (as many as the window)",
-     0, .read = read_number, .at = OWN(min_count), .most = ELEMENTS_MOST},
-    {"center", 0, IN_VALUES, NULL,
-     "an element is in the middle of its window; of an even one, the first behind the middle (the "
-     "last)",
-     0, .read = read_flag, .at = OWN(center)},
+     "how many that are no NaN it has at least (as many as the window, of a span 1)", 0,
+     .read = read_number, .at = OWN(min_count), .most = ELEMENTS_MOST},
+    {"center", 0, IN_VALUES, NULL, "an element is in the middle of its window (the last)", 0,
+     .read = read_flag, .at = OWN(center)},
     {"step", 0, IN_VALUES, "K", "show the results of elements 0, K, 2 K and so on (1)", 0,
      .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST},
     AXIS};
@@ -45,7 +45,7 @@ const option_table rolling_options = OPTION_TABLE(window_specs);
     (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_RUNNING | TAKES_MEMORY | TAKES_MAP |            \
      TAKES_WHERE | TAKES_KEYS | TAKES_APPEND)
 #define FORMS                                                                                      \
-    " One a line; -o FILE.npy writes an array of one dimension, '-o -' to standard output. Of an " \
+    "One a line; -o FILE.npy writes an array of one dimension, '-o -' to standard output. Of an "  \
     "array they are in C order. '-' or no FILE is standard input, of any length."
 #define SYNOPSIS "[OPTIONS] [FILE]"
 #define COMMON "axis column by append nan output csv threads memory help"
@@ -60,20 +60,20 @@ static const struct {
      BF_SUM,
      {SYNOPSIS,
       "The sum of the numbers up to each one: the exact sum, rounded once to their dtype; integers "
-      "and decimals are exact." FORMS,
+      "and decimals are exact. " FORMS,
       TAKES_SCAN | TAKES_OVERFLOW, "overflow " LINES COMMON,
       "bitfold cumsum x.npy -o sums.npy\nbitfold cumsum --column weight table.csv", &scan_options}},
     {"cumprod",
      BF_PROD,
-     {SYNOPSIS, "The product of the integers up to each one." FORMS, TAKES_SCAN | TAKES_OVERFLOW,
+     {SYNOPSIS, "The product of the integers up to each one. " FORMS, TAKES_SCAN | TAKES_OVERFLOW,
       "overflow " LINES COMMON, "seq 20 | bitfold cumprod", &scan_options}},
     {"cummin",
      BF_MIN,
-     {SYNOPSIS, "The least of the numbers up to each one; -0 is less than 0." FORMS,
+     {SYNOPSIS, "The least of the numbers up to each one; -0 is less than 0. " FORMS,
       TAKES_SCAN | TAKES_EMPTY, LINES COMMON, "bitfold cummin x.npy", &scan_options}},
     {"cummax",
      BF_MAX,
-     {SYNOPSIS, "The greatest of the numbers up to each one; -0 is less than 0." FORMS,
+     {SYNOPSIS, "The greatest of the numbers up to each one; -0 is less than 0. " FORMS,
       TAKES_SCAN | TAKES_EMPTY, LINES COMMON, "bitfold cummax --column height table.csv",
       &scan_options}},
     {"rolling",
@@ -82,8 +82,8 @@ static const struct {
       "Reduces the window of each number: it and those before it, N in all. OP is sum, mean, var, "
       "std, min, max or count (of those that are no NaN). Each result is that of its window alone, "
       "exact and rounded once to f64; the least and the greatest of floats keep their dtype. A "
-      "window with too few numbers has NaN: so have the first N - 1." FORMS,
-      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF, "window min-count center step ddof " COMMON,
+      "window with too few numbers has NaN.\n\n" FORMS,
+      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF, "window on min-count center step " COMMON,
       "bitfold rolling mean --window 2 y.npy\n"
       "bitfold rolling max --window 7 --min-count 1 --column height table.csv\n"
       "seq 100 | bitfold rolling sum --window 10 --step 10",
@@ -125,14 +125,19 @@ static int take_operation(running *x) {
                : EXIT_DONE;
 }
 
-static int check_windows(const running *x) {
-    const running_options *own = &x->own;
-    if (own->window == 0) {
+/* A span is read when it is known what --on holds. */
+static int check_windows(running *x) {
+    running_options *own = &x->own;
+    if (!own->window_text) {
         fail(EXIT_USAGE, NULL, "--window is needed");
         hint("--window 7 takes each number and the six before it");
         return EXIT_USAGE;
     }
-    if (own->min_count > own->window)
+    if (!own->on && !read_number(&window_specs[0], own->window_text, &own->window)) {
+        hint("a span of a key, as 7d is one of times, needs --on COL");
+        return EXIT_USAGE;
+    }
+    if (!own->on && own->min_count > own->window)
         return fail(EXIT_USAGE, NULL, "--min-count is more than a window has");
     if (x->options.rules.ddof != 0 && x->op != BF_VAR && x->op != BF_STD)
         return fail(EXIT_USAGE, NULL, "--ddof is for var and std");
@@ -149,8 +154,9 @@ static int check_line(running *x) {
                     o->file_count);
     if (o->rules.overflow == BF_OVERFLOW_SATURATE)
         return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
-    code = tabled_wanted(o) ? tabled_check(x) : tabled_check_absent(o);
-    return code == EXIT_DONE && array_wanted(x) ? array_check(x) : code;
+    code = array_wanted(x) ? array_check(x) : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    return tabled_wanted(x) ? tabled_check(x) : tabled_check_absent(o);
 }
 
 int cmd_scan(int argc, char **argv) {
@@ -166,7 +172,7 @@ int cmd_scan(int argc, char **argv) {
     code = check_line(&x);
     if (code == EXIT_DONE) code = condition_open(&c, o);
     if (code == EXIT_DONE)
-        code = (array_wanted(&x) ? array_run : tabled_wanted(o) ? tabled_run : stream_run)(&x);
+        code = (array_wanted(&x) ? array_run : tabled_wanted(&x) ? tabled_run : stream_run)(&x);
     condition_close(c);
     buffer_free(&x.results);
     bf_context_destroy(x.context);

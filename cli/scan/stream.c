@@ -73,7 +73,7 @@ static int open_stream(stream *x) {
 
 static int take_block(stream *x, const void *numbers, int64_t n, bool last) {
     bf_array results;
-    const bf_status st = line_take(&x->line, numbers, n, last, &results);
+    const bf_status st = line_take(&x->line, numbers, NULL, n, last, &results);
     return st == BF_OK ? scan_output_put(&x->output, &results)
                        : running_failed(x->of, st, &x->rows.source);
 }

@@ -4,8 +4,10 @@
 #include "options/context.h"
 #include "rows/written.h"
 #include "runtime/progress.h"
+#include "scan/batch.h"
 #include "scan/keyed.h"
 #include "scan/output.h"
+#include "scan/span.h"
 #include "scan/waiting.h"
 
 #include <inttypes.h>
@@ -18,9 +20,9 @@ typedef struct tabled {
     asked asked;
     table table;
     keyed keyed;
-    line line;          /* without --by */
-    buffer at, numbers; /* the rows at hand that have a value, and these */
-    int64_t count;      /* rows so far */
+    line line; /* without --by */
+    batch batch;
+    int64_t count; /* rows so far */
     /* With --append these are used, else `results`. */
     output output;
     written written;
@@ -36,7 +38,7 @@ static int refuse(const char *option, const char *with) {
 
 int tabled_check(const running *x) {
     const options *o = &x->options;
-    const char *const with = o->append ? "--append" : "--by";
+    const char *const with = x->own.on ? "--on" : o->append ? "--append" : "--by";
     if (!o->input.text.columns) {
         fail(EXIT_USAGE, NULL, "%s needs --column", with);
         hint("--column names the column of numbers");
@@ -47,7 +49,8 @@ int tabled_check(const running *x) {
     if (o->input.first > 0) return refuse("--offset", with);
     if (o->input.count >= 0) return refuse("--count", with);
     if (x->own.step > 1) return refuse("--step", with);
-    if (x->own.center && o->by) return refuse("--center", "--by");
+    if (x->own.center && (o->by || x->own.on))
+        return refuse("--center", x->own.on ? "--on" : "--by");
     return EXIT_DONE;
 }
 
@@ -67,7 +70,9 @@ static void settle_options(tabled *x) {
     *o = x->of->options;
     o->aggregates[0] = (struct wanted_aggregate){
         .option = "column", .op = x->of->op, .values = o->input.text.columns};
-    o->aggregate_count = 1;
+    o->aggregates[1] =
+        (struct wanted_aggregate){.option = "on", .op = BF_MIN, .values = x->of->own.on};
+    o->aggregate_count = x->of->own.on ? 2 : 1;
     o->input.text.columns = NULL;
     if (!o->by) o->by = o->input.text.text = "1";
 }
@@ -98,14 +103,19 @@ static int open_table(tabled *x) {
     int code = table_make(&x->table, o);
     if (code == EXIT_DONE) code = context_open(&x->of->context, o);
     asked_open(&x->asked, o, x->of->context);
-    if (!x->of->options.by) x->asked.chooser.option = "--append";
+    if (!x->of->options.by) x->asked.chooser.option = o->append ? "--append" : "--on";
     x->asked.stands = x->asked.closed = o->append != NULL;
     if (code == EXIT_DONE && o->append) code = output_open(&x->output, o, false);
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->of->context);
     if (code != EXIT_DONE) return code;
-    if (x->asked.values != 1 || x->asked.value[0].field < 0)
-        return fail(EXIT_USAGE, file_of(x), "--column: '%s' is not one column",
-                    o->aggregates[0].values);
+    for (int i = 0; i < x->asked.results; i++)
+        if (x->asked.results != o->aggregate_count ||
+            x->asked.value[x->asked.result[i].value].field < 0)
+            return fail(EXIT_USAGE, file_of(x), "--%s: '%s' is not one column",
+                        o->aggregates[i].option, o->aggregates[i].values);
+    x->batch = (batch){.of = x->of,
+                       .table = &x->table,
+                       .on = o->aggregate_count > 1 ? x->asked.result[1].value : -1};
     return EXIT_DONE;
 }
 
@@ -127,7 +137,9 @@ static int open_tabled(tabled *x) {
     if (code == EXIT_DONE && v->time) code = rows_refuse_times(file_of(x), r->name);
     if (code == EXIT_DONE) code = running_settle(r, v->array.dtype, v->scale, file_of(x));
     if (code != EXIT_DONE) return code;
-    r->prompt = r->options.by != NULL;
+    if (r->own.on) code = span_settle(r, &x->table.values[x->batch.on], file_of(x));
+    if (code != EXIT_DONE) return code;
+    r->prompt = r->options.by || r->own.on;
     const bf_status st =
         r->options.by ? keyed_open(&x->keyed, r, &x->table) : line_open(&x->line, r);
     if (st != BF_OK) return running_failed(r, st, &x->table.input->source);
@@ -136,33 +148,12 @@ static int open_tabled(tabled *x) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Leaves out the rows that have no value. *at: where the others stand; NULL: all have one. */
-static bool find_numbers(tabled *x, bf_array *numbers, const int64_t **at) {
-    const table_value *const v = &x->table.values[0];
-    const size_t bytes = bf_dtype_size(v->array.dtype);
-    const int64_t all = x->table.n;
-    int64_t n = 0;
-    *numbers = v->array;
-    *at = NULL;
-    if (!v->valid) return true;
-    int64_t *const places = buffer_take(&x->at, (size_t)all * sizeof *places);
-    char *const to = buffer_take(&x->numbers, (size_t)all * bytes);
-    for (int64_t i = 0; places && to && i < all; i++) {
-        if (!v->valid[i]) continue;
-        memcpy(to + (size_t)n * bytes, (const char *)v->array.data + (size_t)i * bytes, bytes);
-        places[n++] = i;
-    }
-    *numbers = bf_array_of(v->array.dtype, to, n);
-    *at = places;
-    return places && to;
-}
-
 static int add_waiting(tabled *x) {
-    const uint8_t *const valid = x->table.values[0].valid;
     int code = EXIT_DONE;
     for (int64_t i = 0; i < x->table.n && code == EXIT_DONE; i++) {
         const text_row row = table_row(&x->table, i);
-        code = waiting_add(&x->waiting, row.at, (size_t)(row.end - row.at) - 1, !valid || valid[i]);
+        code = waiting_add(&x->waiting, row.at, (size_t)(row.end - row.at) - 1,
+                           batch_has(&x->batch, i));
     }
     return code;
 }
@@ -172,25 +163,32 @@ static int put_results(tabled *x, const bf_array *results) {
                              : scan_output_put(&x->results, results);
 }
 
-/* Takes a line's numbers; last: there are no more. */
-static int take_line(tabled *x, const bf_array *numbers, bool last) {
+/* Takes the rows of the batch that are ready; last: there are no more. */
+static int take_ready(tabled *x, bool last) {
+    const batch *b = &x->batch;
+    const bf_array numbers = bf_array_of(x->of->dtype, b->numbers.at, b->ready);
+    const void *const on = b->on < 0 ? NULL : b->keys.at;
+    const int64_t *const lines = (const int64_t *)b->lines.at;
     bf_array results;
-    const int64_t n = numbers ? numbers->shape[0] : 0;
-    const bf_status st = line_take(&x->line, n > 0 ? numbers->data : NULL, n, last, &results);
-    return st == BF_OK ? put_results(x, &results)
-                       : running_failed(x->of, st, &x->table.input->source);
+    int code = EXIT_DONE;
+    if (x->of->options.by) {
+        code = keyed_take(&x->keyed, &numbers, on, lines, &results);
+    } else {
+        const bf_status st = line_take(&x->line, numbers.data, on, b->ready, last, &results);
+        if (st != BF_OK) code = running_failed(x->of, st, &x->table.input->source);
+    }
+    batch_forget(&x->batch);
+    return code == EXIT_DONE ? put_results(x, &results) : code;
 }
 
 static int take_rows(tabled *x) {
-    bf_array numbers, results;
-    const int64_t *at;
-    if (!find_numbers(x, &numbers, &at)) return fail_status(BF_E_MEMORY, NULL, file_of(x));
+    const bool by = x->of->options.by;
     int code = x->options.append ? add_waiting(x) : EXIT_DONE;
-    if (code != EXIT_DONE) return code;
+    if (code == EXIT_DONE && by) code = keyed_number(&x->keyed);
+    if (code == EXIT_DONE)
+        code = batch_add(&x->batch, by ? (const int64_t *)x->keyed.numbers.at : NULL);
     x->count += x->table.n;
-    if (!x->of->options.by) return take_line(x, &numbers, false);
-    code = keyed_take(&x->keyed, &numbers, at, &results);
-    return code == EXIT_DONE ? put_results(x, &results) : code;
+    return code == EXIT_DONE ? take_ready(x, false) : code;
 }
 
 static int take_all(tabled *x) {
@@ -200,7 +198,8 @@ static int take_all(tabled *x) {
         code = table_next(&x->table, &end);
         if (code == EXIT_DONE && !end) code = take_rows(x);
     }
-    if (code == EXIT_DONE && !x->of->options.by) code = take_line(x, NULL, true);
+    batch_end(&x->batch);
+    if (code == EXIT_DONE) code = take_ready(x, true);
     if (code == EXIT_DONE) code = source_check(&x->table.input->source);
     return code == EXIT_DONE && x->options.append ? written_end(&x->written) : code;
 }
@@ -234,8 +233,7 @@ int tabled_run(running *of) {
     line_close(&x->line);
     table_close(&x->table);
     asked_close(&x->asked);
-    buffer_free(&x->at);
-    buffer_free(&x->numbers);
+    batch_close(&x->batch);
     free(x);
     return code;
 }

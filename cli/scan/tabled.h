@@ -6,7 +6,9 @@
 #include "scan/running.h"
 
 /* Whether the options ask for a table. */
-static inline bool tabled_wanted(const options *o) { return o->append || o->by; }
+static inline bool tabled_wanted(const running *x) {
+    return x->options.append || x->options.by || x->own.on;
+}
 
 /* Reports options that do not go with a table, or need one. Returns an exit code. */
 int tabled_check(const running *x);

@@ -122,6 +122,70 @@ class Tables(CommandTest):
             self.assertEqual([row[2] for row in found[1:]], [str(i) for i in range(n)])
             self.assertEqual([float(row[3]) for row in found[1:]], [round_to(sums[b] - sums[a]) for a, b in spans])
 
+    def test_windows_of_a_span(self):
+        days = b"t,n\n2026-01-01,1\n2026-01-01,2\n2026-01-03,4\n2026-01-08,8\n"
+        command = ["rolling", "sum", "--on", "t", "--column", "n"]
+        self.assertEqual(self.result(*command, "--window", "7d", stdin=days), "3\n3\n7\n12")
+        for window in ("1w", "168h", "10080m", "604800s", "604800"):
+            self.assertEqual(self.result(*command, "--window", window, stdin=days), "3\n3\n7\n12")
+        self.assertEqual(self.result(*command, "--window", "7d", "--min-count", 2, stdin=days), "3\n3\n7\n12")
+        self.assertEqual(self.result(*command, "--window", "1d", "--min-count", 2, stdin=days), "3\n3\nnan\nnan")
+        seconds = b"t,n\n2026-01-01T10:00:00.5,1\n2026-01-01T10:00:01,2\n2026-01-01T10:00:01.25,4\n"
+        self.assertEqual(self.result(*command, "--window", "0.6s", stdin=seconds), "1\n3\n6")
+        numbers = b"t,n\n0.1,1\n0.2,2\n0.35,4\n"
+        self.assertEqual(self.result(*command, "--window", "0.15", stdin=numbers), "1\n3\n4")
+        self.assertEqual(self.result(*command, "--window", "0.150001", stdin=numbers), "1\n3\n6")
+        # The doubles of 0.35 and 0.2 are less than that of 0.15 apart.
+        self.assertEqual(self.result(*command, "--window", "0.15", "--dtype", "f64", stdin=numbers), "1\n3\n6")
+        gaps = b"t,n\n1,1\n,2\n2,\n3,4\n"
+        self.assertEqual(self.result(*command, "--window", 3, "--null-policy", "skip", "--append", "s", stdin=gaps), "t,n,s\n1,1,1\n,2,\n2,,\n3,4,5")
+
+    def test_random_spans_against_fractions(self):
+        """Rows of one key have one window, wherever a chunk ends."""
+        rng = random.Random(13)
+        for case in range(8 if SHORT else 40):
+            n = rng.choice([1, 20, 30_000])
+            span, at, rows = rng.randrange(1, 400), Fraction(0), []
+            for i in range(n):
+                at += Fraction(rng.choice([0, 0, 1, 5, 60]), 10)
+                rows.append((rng.choice("ab"), at, rng.randrange(-1000, 1000)))
+            text = "key,at,n\n" + "".join("%s,%s,%d\n" % (key, float(each), x) for key, each, x in rows)
+            wanted, lines = [None] * n, {}
+            for i, (key, each, x) in enumerate(rows):
+                lines.setdefault(key if case % 2 else "", []).append((each, x, i))
+            for line in lines.values():
+                first = end = total = 0
+                for each, x, i in line:
+                    while end < len(line) and line[end][0] <= each:
+                        total += line[end][1]
+                        end += 1
+                    while line[first][0] <= each - Fraction(span, 10):
+                        total -= line[first][1]
+                        first += 1
+                    wanted[i] = float(total)
+            command = ["rolling", "sum", "--window", span / 10, "--on", "at", "--column", "n"]
+            command += ["--by", "key"] if case % 2 else []
+            if case % 3 == 0:
+                found = [row[3] for row in self.table(*command, "--append", "x", stdin=text.encode())[1:]]
+            else:
+                found = self.result(*command, stdin=text.encode()).split("\n")
+            self.assertEqual([float(each) for each in found], wanted)
+
+    def test_spans_that_are_refused(self):
+        days = b"t,c,n\n2026-01-01,a,1\n2026-01-03,b,2\n"
+        command = ["rolling", "sum", "--column", "n"]
+        for window, on, message in (("7x", "t", "not a number of w, d"), ("d", "t", "not a time"), ("0d", "t", "above 0"),
+                                    ("9e18d", "t", "below 2^64"), ("7d", "n", "not a number"), ("-1", "n", "above 0")):
+            self.refused(2, message, *command, "--window=" + window, "--on", on, stdin=days)
+        self.refused(2, "bad operand of --window: '7d'", *command, "--window", "7d", stdin=days)
+        self.refused(2, "above 0", *command, "--window", "inf", "--on", "n", "--dtype", "f64", stdin=b"n\n1\n")
+        self.refused(3, "not a number: 'a'", *command, "--window", 1, "--on", "c", stdin=days)
+        self.refused(3, "no column is named 'x'", *command, "--window", 1, "--on", "x", stdin=days)
+        self.refused(2, "--center does not go with --on", *command, "--window", "1d", "--on", "t", "--center", stdin=days)
+        self.refused(2, "--on does not go with --axis", *command, "--window", "1d", "--on", "t", "--axis", 0, stdin=days)
+        self.refused(3, "-:3: --on", *command, "--window", "1d", "--on", "t", stdin=b"t,n\n2026-01-02,1\n2026-01-01,1\n")
+        self.refused(3, "-:3: --on", *command, "--window", 1, "--on", "t", stdin=b"t,n\n1.5,1\nnan,1\n")
+
     def test_what_turns_out_late(self):
         """The last row decides how numbers and keys are held."""
         n = 40_000

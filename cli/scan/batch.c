@@ -1,0 +1,82 @@
+#include "scan/batch.h"
+
+#include "scan/span.h"
+
+#include <string.h>
+
+static const table_value *value_of(const batch *b, int i) { return &b->table->values[i]; }
+
+bool batch_has(const batch *b, int64_t i) {
+    const uint8_t *const valid = value_of(b, 0)->valid,
+                         *keyed = b->on < 0 ? NULL : value_of(b, b->on)->valid;
+    return (!valid || valid[i]) && (!keyed || keyed[i]);
+}
+
+/* Appends element i of an array to those of all rows so far, of which there are n. */
+static void append(buffer *to, int64_t n, const bf_array *from, int64_t i) {
+    const size_t bytes = bf_dtype_size(from->dtype);
+    memcpy(to->at + (size_t)n * bytes, (const char *)from->data + (size_t)i * bytes, bytes);
+}
+
+static bool reserve(batch *b, int64_t n) {
+    const size_t room = (size_t)(n > 0 ? n : 1);
+    const bf_array *const numbers = &value_of(b, 0)->array;
+    bool good = buffer_grow(&b->numbers, room * bf_dtype_size(numbers->dtype)) != NULL;
+    if (good && b->on >= 0) good = buffer_grow(&b->keys, room * bf_dtype_size(b->of->on)) != NULL;
+    return good && buffer_grow(&b->lines, room * sizeof(int64_t)) != NULL;
+}
+
+/* Checks the key of a row that was just appended. */
+static int check_key(const batch *b, int64_t row) {
+    const size_t bytes = bf_dtype_size(b->of->on);
+    const char *const key = b->keys.at + (size_t)(b->n - 1) * bytes;
+    const void *const before = b->n > 1 ? key - bytes : NULL;
+    if (span_find_bad(b->of->on, key, 1, before) == 1) return EXIT_DONE;
+    return rows_refuse(b->table->input, row,
+                       "--on: its key is less than that of the row before it, "
+                       "or not finite",
+                       "'bitfold sort --by KEY' brings rows in the order of a key");
+}
+
+/* Rows of the last key wait; of the others, none may be left, for a key before is compared with. */
+static int64_t count_ready(const batch *b) {
+    int64_t n = b->n;
+    if (b->on < 0) return n;
+    while (n > 0 && span_is_same(b->of->on, b->keys.at, n - 1, b->n - 1)) n--;
+    return n;
+}
+
+int batch_add(batch *b, const int64_t lines[]) {
+    const table *t = b->table;
+    int code = EXIT_DONE;
+    if (!reserve(b, b->n + t->n)) return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+    for (int64_t i = 0; i < t->n && code == EXIT_DONE; i++) {
+        if (!batch_has(b, i)) continue;
+        append(&b->numbers, b->n, &value_of(b, 0)->array, i);
+        if (b->on >= 0) append(&b->keys, b->n, &value_of(b, b->on)->array, i);
+        ((int64_t *)b->lines.at)[b->n++] = lines ? lines[i] : 0;
+        if (b->on >= 0) code = check_key(b, i);
+    }
+    b->ready = count_ready(b);
+    return code;
+}
+
+void batch_end(batch *b) { b->ready = b->n; }
+
+static void drop(buffer *b, int64_t first, int64_t n, size_t bytes) {
+    if (n > 0) memmove(b->at, b->at + (size_t)first * bytes, (size_t)n * bytes);
+}
+
+void batch_forget(batch *b) {
+    b->n -= b->ready;
+    drop(&b->numbers, b->ready, b->n, bf_dtype_size(b->of->dtype));
+    if (b->on >= 0) drop(&b->keys, b->ready, b->n, bf_dtype_size(b->of->on));
+    drop(&b->lines, b->ready, b->n, sizeof(int64_t));
+    b->ready = 0;
+}
+
+void batch_close(batch *b) {
+    buffer_free(&b->numbers);
+    buffer_free(&b->keys);
+    buffer_free(&b->lines);
+}
