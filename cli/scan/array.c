@@ -95,8 +95,7 @@ static int find_lines(whole_array *x, int *axis) {
 static bf_status run_lines(const whole_array *x, int axis) {
     const running *r = x->of;
     if (!r->windows) return bf_scan(r->context, r->op, &x->numbers, axis, &r->scan, &x->results);
-    return r->counts ? bf_rolling_count(r->context, &x->numbers, axis, &r->roll, &x->results)
-                     : bf_rolling(r->context, r->op, &x->numbers, axis, &r->roll, &x->results);
+    return running_roll(r, &x->numbers, axis, &r->roll, &x->results);
 }
 
 static int make(whole_array *x) {

@@ -91,8 +91,7 @@ static bf_status roll(const line *l, const bf_array *all) {
         how.on = &keys;
         how.span = &x->span;
     }
-    return x->counts ? bf_rolling_count(x->context, &held, 0, &how, all)
-                     : bf_rolling(x->context, x->op, &held, 0, &how, all);
+    return running_roll(x, &held, 0, &how, all);
 }
 
 /* Gives the results of elements [next, end) of the line. */

@@ -17,18 +17,38 @@ static void settle_windows(running *x, int scale) {
                                  .step = x->sparse        ? own->window
                                          : own->step == 0 ? 1
                                                           : own->step,
-                                 .scale = scale);
+                                 .method = x->options.method, .scale = scale);
+    if (own->percents.n > 0) x->quantile = own->percents.at[0] / 100;
+}
+
+/* The dtype of what is not reduced, which is not rounded to another. */
+static bf_dtype dtype_of_other(const running *x) {
+    if (x->roll.out_dtype != BF_NONE) return BF_NONE;
+    if (x->result == WINDOW_COUNTED || bf_dtype_kind(x->dtype) != 'f') return BF_F64;
+    return x->result == WINDOW_MEDIAN ? bf_median_dtype(x->dtype)
+                                      : bf_quantile_dtype(x->dtype, x->roll.method);
 }
 
 static int settle_rolling(running *x, const char *file) {
     bf_rolling_options any = x->roll;
     any.window = 1; /* it may be a span */
     any.min_count = 0;
-    x->to = bf_rolling_dtype(x->op, x->dtype, &any);
-    if (x->counts) x->to = x->roll.out_dtype == BF_NONE ? BF_F64 : BF_NONE;
+    x->to =
+        x->result == WINDOW_REDUCED ? bf_rolling_dtype(x->op, x->dtype, &any) : dtype_of_other(x);
     if (x->to != BF_NONE) return EXIT_DONE;
     return fail(EXIT_USAGE, file, "--out-dtype: the %s of %s is not rounded", x->name,
                 bf_dtype_name(x->dtype));
+}
+
+bf_status running_roll(const running *x, const bf_array *numbers, int axis,
+                       const bf_rolling_options *how, const bf_array *results) {
+    switch (x->result) {
+    case WINDOW_COUNTED: return bf_rolling_count(x->context, numbers, axis, how, results);
+    case WINDOW_MEDIAN: return bf_rolling_median(x->context, numbers, axis, how, results);
+    case WINDOW_QUANTILE:
+        return bf_rolling_quantile(x->context, numbers, axis, &x->quantile, 1, how, results);
+    default: return bf_rolling(x->context, x->op, numbers, axis, how, results);
+    }
 }
 
 int running_settle(running *x, bf_dtype dtype, int scale, const char *file) {

@@ -10,6 +10,7 @@
 typedef struct running_options {
     bool exclusive, reverse, center;
     struct wanted_axes axes;
+    struct wanted_percents percents;
     const char *window_text, *on;    /* NULL: not given */
     int64_t window, min_count, step; /* 0, -1 and 0: not given; window 0: it is a span */
 } running_options;
@@ -19,14 +20,15 @@ typedef struct running {
     options options;
     running_options own;
     bool windows; /* rolling */
-    bool counts;  /* the numbers of a window are counted: there is no op */
-    bool sparse;  /* elements between windows are left out: steps are longer than these */
-    bool prompt;  /* each part of a line gives its results, however few */
-    bf_reduction op;
+    enum window_result { WINDOW_REDUCED, WINDOW_COUNTED, WINDOW_MEDIAN, WINDOW_QUANTILE } result;
+    bool sparse;     /* elements between windows are left out: steps are longer than these */
+    bool prompt;     /* each part of a line gives its results, however few */
+    bf_reduction op; /* reduces windows, or prefixes */
     bf_scan_options scan;
     bf_value empty; /* the least or greatest of nothing */
     bf_rolling_options roll;
-    bf_value span; /* with --on, which has this dtype; else BF_NONE */
+    double quantile; /* from 0 to 1 */
+    bf_value span;   /* with --on, which has this dtype; else BF_NONE */
     bf_dtype on;
     bf_context *context;
     bf_dtype dtype, to; /* the numbers' and the results' */
@@ -39,6 +41,10 @@ typedef struct running {
 /* Takes what numbers are: integers in units of 10^-scale, or of another dtype. file: of messages.
  */
 int running_settle(running *x, bf_dtype dtype, int scale, const char *file);
+
+/* Finds the results of windows along an axis. */
+bf_status running_roll(const running *x, const bf_array *numbers, int axis,
+                       const bf_rolling_options *how, const bf_array *results);
 
 /* The results of so many numbers; and of a file whose numbers are not counted yet (-1), -1. */
 int64_t running_count(const running *x, int64_t n);

@@ -37,6 +37,8 @@ static const option_spec window_specs[] = {
      .read = read_flag, .at = OWN(center)},
     {"step", 0, IN_VALUES, "K", "show the results of elements 0, K, 2 K and so on (1)", 0,
      .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST},
+    {"percents", 'p', IN_VALUES, "P", "the percent of quantile, from 0 to 100", 0,
+     .read = read_percents, .at = OWN(percents)},
     AXIS};
 const option_table scan_options = OPTION_TABLE(prefix_specs);
 const option_table rolling_options = OPTION_TABLE(window_specs);
@@ -48,7 +50,7 @@ const option_table rolling_options = OPTION_TABLE(window_specs);
     "One a line; -o FILE.npy writes an array of one dimension, '-o -' to standard output. Of an "  \
     "array they are in C order. '-' or no FILE is standard input, of any length."
 #define SYNOPSIS "[OPTIONS] [FILE]"
-#define COMMON "axis column by append nan output csv threads memory help"
+#define COMMON "axis column by append nan output csv threads help"
 #define LINES "exclusive reverse "
 
 static const struct {
@@ -80,10 +82,12 @@ static const struct {
      0,
      {"[OPTIONS] OP --window N [FILE]",
       "Reduces the window of each number: it and those before it, N in all. OP is sum, mean, var, "
-      "std, min, max or count (of those that are no NaN). Each result is that of its window alone, "
+      "std, min, max, median, quantile or count (of those that are no NaN). Each result is that of "
+      "its window alone, "
       "exact and rounded once to f64; the least and the greatest of floats keep their dtype. A "
       "window with too few numbers has NaN.\n\n" FORMS,
-      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF, "window on min-count center step " COMMON,
+      TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_METHOD,
+      "window on min-count center step percents " COMMON,
       "bitfold rolling mean --window 2 y.npy\n"
       "bitfold rolling max --window 7 --min-count 1 --column height table.csv\n"
       "seq 100 | bitfold rolling sum --window 10 --step 10",
@@ -92,15 +96,23 @@ static const struct {
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static const char *const operations[] = {"sum", "mean", "var", "std", "min", "max", "count"};
+static const struct {
+    const char *name;
+    bf_reduction op;
+    enum window_result result;
+} operations[] = {{"sum", BF_SUM, WINDOW_REDUCED},   {"mean", BF_MEAN, WINDOW_REDUCED},
+                  {"var", BF_VAR, WINDOW_REDUCED},   {"std", BF_STD, WINDOW_REDUCED},
+                  {"min", BF_MIN, WINDOW_REDUCED},   {"max", BF_MAX, WINDOW_REDUCED},
+                  {"median", BF_SUM, WINDOW_MEDIAN}, {"quantile", BF_SUM, WINDOW_QUANTILE},
+                  {"count", BF_SUM, WINDOW_COUNTED}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 static int refuse_operation(const char *name) {
     guess g = guess_begin(name ? name : "");
-    for (int i = 0; i < OPERATIONS; i++) guess_consider(&g, operations[i]);
+    for (int i = 0; i < OPERATIONS; i++) guess_consider(&g, operations[i].name);
     if (!name) fail(EXIT_USAGE, NULL, "no operation given");
     if (name) fail(EXIT_USAGE, NULL, "unknown operation: %s", name);
-    guess_hint(&g, "", "it is sum, mean, var, std, min, max or count");
+    guess_hint(&g, "", "it is sum, mean, var, std, min, max, median, quantile or count");
     return EXIT_USAGE;
 }
 
@@ -110,11 +122,11 @@ static int take_operation(running *x) {
     options *const o = &x->options;
     const char *const name = o->input.implied ? NULL : o->files[0];
     int i = 0;
-    while (name && i < OPERATIONS && strcmp(operations[i], name) != 0) i++;
+    while (name && i < OPERATIONS && strcmp(operations[i].name, name) != 0) i++;
     if (!name || i == OPERATIONS) return refuse_operation(name);
-    x->name = operations[i];
-    x->counts = strcmp(name, "count") == 0;
-    x->op = x->counts ? BF_SUM : bf_reduction_from_name(name);
+    x->name = operations[i].name;
+    x->op = operations[i].op;
+    x->result = operations[i].result;
     o->files++;
     if (--o->file_count > 0) return EXIT_DONE;
     o->files = standard_input;
@@ -141,6 +153,12 @@ static int check_windows(running *x) {
         return fail(EXIT_USAGE, NULL, "--min-count is more than a window has");
     if (x->options.rules.ddof != 0 && x->op != BF_VAR && x->op != BF_STD)
         return fail(EXIT_USAGE, NULL, "--ddof is for var and std");
+    if ((x->result == WINDOW_QUANTILE) != (own->percents.n > 0))
+        return fail(EXIT_USAGE, NULL, "quantile needs -p, and nothing else has it");
+    if (own->percents.n > 1)
+        return fail(EXIT_USAGE, NULL, "-p: one percent, not %d", own->percents.n);
+    if (x->options.method != 0 && x->result != WINDOW_QUANTILE)
+        return fail(EXIT_USAGE, NULL, "--method is for quantile");
     return EXIT_DONE;
 }
 

@@ -11,7 +11,15 @@ import numpy as np
 from command import SHORT, CommandTest, root, run
 from rounding import round_to
 
-OPS = ["sum", "mean", "var", "std", "min", "max", "count"]
+OPS = ["sum", "mean", "var", "std", "min", "max", "median", "count"]
+
+
+def between(x, op):
+    """The median of sorted fractions, or their "quantile P METHOD"."""
+    percent, method = (50, "linear") if op == "median" else (int(op.split()[1]), op.split()[2])
+    place, rest = divmod((len(x) - 1) * percent, 100)
+    above = x[place + 1] if rest else x[place]
+    return x[place] + {"lower": 0, "higher": bool(rest), "linear": Fraction(rest, 100)}[method] * (above - x[place])
 
 
 def reduce(op, window, ddof=0):
@@ -23,6 +31,8 @@ def reduce(op, window, ddof=0):
         return round_to(total)
     if n == 0 or (op in ("var", "std") and n <= ddof):
         return math.nan
+    if op == "median" or op.startswith("quantile"):
+        return round_to(between(sorted(window), op))
     if op in ("min", "max"):
         return round_to(min(window) if op == "min" else max(window))
     if op == "mean":
@@ -78,7 +88,7 @@ class Rolling(CommandTest):
     def test_random_columns_against_fractions(self):
         rng = random.Random(7)
         for case in range(30 if SHORT else 150):
-            op, n = OPS[case % 7], rng.randrange(1, 60)
+            op, n = OPS[case % 8], rng.randrange(1, 60)
             digits, scale = rng.choice([(2, 1), (9, 0), (15, 8), (17, 0), (30, 0)])
             text = [f"{rng.randrange(-10**digits, 10**digits)}e-{scale}" for _ in range(n)]
             window, step = rng.randrange(1, 20), rng.choice([1, 1, 2, 5, 30])
@@ -89,6 +99,20 @@ class Rolling(CommandTest):
             options += [] if how["least"] is None else ["--min-count", how["least"]]
             found = self.numbers(*options, stdin="\n".join(text).encode())
             self.same(found, expect(op, [Fraction(each) for each in text], window, **how), options, text)
+
+    def test_quantiles(self):
+        rng = random.Random(9)
+        for case in range(15 if SHORT else 60):
+            percent, method, window = rng.choice([0, 25, 50, 75, 100]), rng.choice(["linear", "lower", "higher"]), rng.randrange(1, 12)
+            digits, scale = rng.choice([(2, 1), (9, 0), (15, 8), (30, 0)])
+            text = [f"{rng.randrange(-10**digits, 10**digits)}e-{scale}" for _ in range(50)]
+            found = self.numbers("quantile", "-p", percent, "--method", method, "--window", window, "--min-count", 1, stdin="\n".join(text).encode())
+            wanted = expect(f"quantile {percent} {method}", [Fraction(each) for each in text], window, 1)
+            self.same(found, wanted, percent, method, window, text)
+        path = self.save("x.npy", np.array([1, 2.5, 4], "f4"))
+        self.assertEqual(self.array("median", "--window", 2, path).dtype, "f4")
+        self.assertEqual(self.array("quantile", "-p", 50, "--window", 2, path).dtype, "f8")
+        self.assertEqual(self.array("quantile", "-p", 50, "--method", "lower", "--window", 2, path).dtype, "f4")
 
     def test_nans(self):
         x = [None if i % 11 == 3 else Fraction(i * i % 37, 8) for i in range(80)]
@@ -136,8 +160,9 @@ class Rolling(CommandTest):
                 path = self.save(name, each)
                 for op in OPS:
                     found = self.array(op, "--window", 7, path)
-                    self.assertEqual(found.dtype, x.dtype if op in ("min", "max") and dtype[0] == "f" else "f8")
-                    self.same(found, expect(op, exact, 7), dtype, op)
+                    self.assertEqual(found.dtype, x.dtype if op in ("min", "max", "median") and dtype[0] == "f" else "f8")
+                    form = {"f4": "f32", "f2": "f16"}.get(dtype, "f64") if op == "median" else "f64"
+                    self.same(found, [each if math.isnan(each) else round_to(Fraction(each), form) for each in expect(op, exact, 7)], dtype, op)
         narrow = self.array("mean", "--window", 2, "--out-dtype", "f32", self.save("x.npy", np.array([0.1, 0.3])))
         self.assertEqual((narrow.dtype, narrow[1]), ("f4", np.float32(0.2)))
 
@@ -183,6 +208,11 @@ class Rolling(CommandTest):
         self.refused(2, "--min-count is more", "rolling", "sum", "--window", 2, "--min-count", 3, x)
         self.refused(2, "--ddof is for var and std", "rolling", "sum", "--window", 2, "--ddof", 1, x)
         self.refused(2, "min of f64 is not rounded", "rolling", "min", "--window", 2, "--out-dtype", "f32", x)
+        self.refused(2, "quantile needs -p", "rolling", "quantile", "--window", 2, x)
+        self.refused(2, "quantile needs -p", "rolling", "median", "--window", 2, "-p", 50, x)
+        self.refused(2, "one percent, not 2", "rolling", "quantile", "--window", 2, "-p", "25,50", x)
+        self.refused(2, "--method is for quantile", "rolling", "median", "--window", 2, "--method", "lower", x)
+        self.refused(2, "median of f64 is not rounded", "rolling", "median", "--window", 2, "--out-dtype", "f32", x)
         self.refused(2, "one FILE", "rolling", "sum", "--window", 2, x, x)
         self.refused(1, "none.npy", "rolling", "sum", "--window", 2, self.path("none.npy"))
         self.refused(3, "no --column", "rolling", "sum", "--window", 2, stdin=b"1,2\n3,4\n")
