@@ -118,7 +118,9 @@ static bool is_shared(const options *o, int aggregate) {
 
 static int check_inputs(inputs *in, const options *o) {
     int code = EXIT_DONE;
-    const int first = in->usage->takes & TAKES_MAP && !o->expression; /* behind the operation */
+    const uint64_t takes = in->usage->takes;
+    const bool operation = takes & TAKES_MAP && !(takes & TAKES_STDIN) && !o->expression;
+    const int first = operation; /* the first operand is no file */
     int given_count;
     const given_option *const given = options_given(&given_count);
     for (int i = first; code == EXIT_DONE && i < o->file_count; i++)

@@ -26,6 +26,8 @@ int array_check(const running *x) {
                                : o->append                ? "--append"
                                : o->by                    ? "--by"
                                : o->where                 ? "--where"
+                               : o->input.first > 0       ? "--offset"
+                               : o->input.count >= 0      ? "--count"
                                : o->input.text.skip_nulls ? "--null-policy skip"
                                                           : NULL;
     if (x->own.axes.n > 1) return fail(EXIT_USAGE, NULL, "one axis, not %d", x->own.axes.n);
@@ -105,7 +107,7 @@ static int make(whole_array *x) {
     if (code == EXIT_DONE) code = find_lines(x, &axis);
     if (code != EXIT_DONE) return code;
     const int64_t n = elements_of(&x->results);
-    x->results.data = buffer_take(&r->results, (size_t)n * 16);
+    x->results.data = buffer_take(&r->results, (size_t)n * bf_dtype_size(r->to));
     if (!x->results.data) return fail_status(BF_E_MEMORY, NULL, s->name);
     r->roll.step = r->own.step; /* elements between windows are there */
     const bf_status st = run_lines(x, axis);

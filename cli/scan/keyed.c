@@ -135,8 +135,8 @@ static bf_status take_lines(keyed *k, const bf_array *numbers, const void *on,
 
 /* Lines are not spilled: any row may be of any key. */
 static int check_limit(const keyed *k) {
-    const memory_plan *p = &k->of->options.memory;
-    if (p->limit == 0 || k->held <= p->library + p->results) return EXIT_DONE;
+    const int64_t limit = running_limit(k->of);
+    if (limit == 0 || k->held <= limit) return EXIT_DONE;
     return fail(EXIT_IO, source_of(k)->name, "--by: --memory does not hold what %lld keys have",
                 (long long)k->n);
 }
@@ -144,7 +144,7 @@ static int check_limit(const keyed *k) {
 int keyed_take(keyed *k, const bf_array *numbers, const void *on, const int64_t lines[],
                bf_array *results) {
     const int64_t n = numbers->shape[0];
-    void *const to = buffer_take(&k->results, (size_t)n * 16); /* i128 is the widest */
+    void *const to = buffer_take(&k->results, (size_t)n * bf_dtype_size(k->of->to));
     bf_status st = to && chain(k, n, lines) ? BF_OK : BF_E_MEMORY;
     if (st == BF_OK) st = take_lines(k, numbers, on, lines);
     *results = bf_array_of(k->of->to, to, n);

@@ -18,7 +18,7 @@ void line_close(line *l) {
 
 /* Makes room for n results. */
 static bool reserve(running *x, int64_t n, bf_array *results) {
-    void *const at = buffer_take(&x->results, (size_t)n * 16); /* i128 is the widest */
+    void *const at = buffer_take(&x->results, (size_t)n * bf_dtype_size(x->to));
     *results = bf_array_of(x->to, at, n);
     return at != NULL;
 }
@@ -42,7 +42,9 @@ static bf_status hold(line *l, const char *numbers, int64_t n) {
     const running *x = l->of;
     const size_t bytes = bf_dtype_size(x->dtype);
     if (n == 0) return BF_OK;
-    char *const to = buffer_grow(&l->held, ((size_t)l->n + (size_t)n) * bytes);
+    const int64_t limit = running_limit(x), all = l->n + n;
+    if (limit > 0 && all > limit / (int64_t)bytes) return BF_E_MEMORY;
+    char *const to = buffer_grow(&l->held, (size_t)all * bytes);
     if (!to) return BF_E_MEMORY;
     if (!x->sparse) {
         memcpy(to + (size_t)l->n * bytes, numbers, (size_t)n * bytes);

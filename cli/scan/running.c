@@ -75,8 +75,15 @@ int64_t running_count(const running *x, int64_t n) {
     return n < 0 ? -1 : n / step + (n % step != 0);
 }
 
+int64_t running_limit(const running *x) {
+    const memory_plan *p = &x->options.memory;
+    return (p->library + p->results) / 2;
+}
+
 int running_failed(const running *x, bf_status st, const source *s) {
     const int code = source_check(s);
+    if (code == EXIT_DONE && st == BF_E_MEMORY && x->options.memory.limit > 0)
+        return fail(EXIT_IO, s->name, "--memory does not hold what windows and results take");
     if (code != EXIT_DONE || st == BF_E_MEMORY || st == BF_E_DEVICE || st == BF_E_CANCELLED)
         return code != EXIT_DONE ? code : fail_status(st, x->context, s->name);
     fail(EXIT_DATA, s->name, "%s", bf_context_message(x->context));

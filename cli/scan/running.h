@@ -49,6 +49,10 @@ bf_status running_roll(const running *x, const bf_array *numbers, int axis,
 /* The results of so many numbers; and of a file whose numbers are not counted yet (-1), -1. */
 int64_t running_count(const running *x, int64_t n);
 
+/* The bytes that what is held of lines may take; 0: no limit. As much is for results and the
+ * library's calls. */
+int64_t running_limit(const running *x);
+
 /* Reports what the library refuses: mostly the data. */
 int running_failed(const running *x, bf_status st, const source *s);
 

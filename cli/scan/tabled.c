@@ -123,6 +123,7 @@ static int open_table(tabled *x) {
 static int open_written(tabled *x) {
     const source *s = &x->table.input->source;
     x->waiting.to = &x->written;
+    x->waiting.limit = running_limit(x->of);
     x->options.input.text.header |= s->text->layout.names != NULL;
     return written_open(&x->written, &x->output, &x->options, s);
 }

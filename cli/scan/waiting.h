@@ -8,6 +8,7 @@
 
 typedef struct waiting {
     written *to;
+    int64_t limit;        /* bytes that they may take; 0: no limit */
     buffer text, rows;    /* the rows, one behind another, and what they are */
     size_t used;          /* bytes of text */
     int64_t first, count; /* the rows that wait, of those that there are */

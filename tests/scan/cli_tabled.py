@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from command import SHORT, CommandTest, least_memory, run
+from command import SHORT, CommandTest, run
 from rounding import round_to
 
 TABLE = b'city,n,note\nparis,1,a\nrome,2.50,"x,y"\nparis,3,\nrome,,b\nparis,4,c\n'
@@ -195,18 +195,6 @@ class Tables(CommandTest):
         text = b"k,v\n" + b"1,1\n" * n + b"9000000000000000000,2\n"
         keys = ["--by", "k*10=big", "--column", "v", "--where", "k*10 > 0"]
         self.assertEqual(self.result("cumsum", *keys, stdin=text).split("\n")[-2:], [str(n), "2"])
-
-    def test_memory(self):
-        limit = least_memory() + 30
-        text = b"k,v\n" + b"".join(b"%d,1\n" % i for i in range(400_000))
-        self.refused_late("--memory does not hold", "cumsum", "--memory", "%dM" % limit, "--by", "k", "--column", "v", text)
-        self.assertEqual(self.result("cumsum", "--memory", "%dM" % limit, "--append", "s", "--column", "v", stdin=text).count("\n"), 400_000)
-
-    def refused_late(self, message, *arguments):
-        """Refused when some results were written."""
-        done = run(*arguments[:-1], stdin=arguments[-1])
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(message, done.stderr.decode())
 
     def test_what_is_refused(self):
         x = self.save("x.npy", np.ones(3))
