@@ -119,7 +119,6 @@ static int make(whole_array *x) {
 
 static int run(whole_array *x) {
     const char *const file = x->of->options.files[0];
-    const double began = progress_clock();
     int code = open_input(x);
     if (code == EXIT_DONE) code = context_open(&x->of->context, &x->of->options);
     if (code != EXIT_DONE) return code;
@@ -130,13 +129,14 @@ static int run(whole_array *x) {
     if (code == EXIT_DONE) note_device(x->of->context, file);
     if (code == EXIT_DONE && x->of->options.stats)
         inform(file, "%" PRId64 " elements in %.6f s", elements_of(&x->numbers),
-               progress_clock() - began);
+               progress_clock() - x->of->began);
     return code;
 }
 
 int array_run(running *of) {
     whole_array x = {.of = of};
-    const int code = scan_output_close(&x.output, run(&x));
+    int code = run(&x);
+    code = scan_output_close(&x.output, code, elements_of(&x.numbers));
     matrix_close(&x.matrix);
     return code;
 }

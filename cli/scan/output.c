@@ -1,5 +1,6 @@
 #include "scan/output.h"
 
+#include "runtime/json.h"
 #include "sheet/output.h"
 #include "text/lines.h"
 #include "work/units.h"
@@ -52,9 +53,24 @@ int scan_output_put(scan_output *s, const bf_array *results) {
     return array_output_write(&s->output, results->data, n);
 }
 
-int scan_output_close(scan_output *s, int code) {
+static int tell_of_array(const scan_output *s, int64_t n) {
+    const running *x = s->of;
+    npy_header h = s->output.header;
+    if (h.count < 0) h.shape[0] = s->count;
+    json_begin(stdout, report_command_name(), x->options.files[0]);
+    json_text(stdout, "dtype", output_dtype(x->dtype, x->windows ? x->roll.scale : x->scale));
+    json_integer(stdout, "n", n);
+    json_integers(stdout, "shape", h.shape, h.ndim);
+    json_end(stdout, bf_context_device(x->context), progress_clock() - x->began);
+    return output_flush(stdout, "standard output");
+}
+
+int scan_output_close(scan_output *s, int code, int64_t n) {
     if (!s->output.stream) return code;
-    if (code == EXIT_DONE) return array_output_close(&s->output, s->count);
-    array_output_abandon(&s->output);
-    return code;
+    if (code != EXIT_DONE) {
+        array_output_abandon(&s->output);
+        return code;
+    }
+    code = array_output_close(&s->output, s->count);
+    return code == EXIT_DONE && s->of->options.layout == LAYOUT_JSON ? tell_of_array(s, n) : code;
 }

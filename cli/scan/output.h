@@ -21,7 +21,8 @@ int scan_output_open(scan_output *s, const running *of, int ndim, const int64_t 
 /* Writes results, which it may change. */
 int scan_output_put(scan_output *s, const bf_array *results);
 
-/* code: of the work. Completes the output if that went well. Returns the code of both. */
-int scan_output_close(scan_output *s, int code);
+/* code: of the work, on n numbers. Completes the output if that went well. With --json, the object
+ * that tells of an array goes to standard output. Returns the code of both. */
+int scan_output_close(scan_output *s, int code, int64_t n);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct running {
     double quantile; /* from 0 to 1 */
     bf_value span;   /* with --on, which has this dtype; else BF_NONE */
     bf_dtype on;
+    double began; /* seconds of progress_clock */
     bf_context *context;
     bf_dtype dtype, to; /* the numbers' and the results' */
     int scale;          /* results are integers in units of 10^-scale */

@@ -184,7 +184,8 @@ int cmd_scan(int argc, char **argv) {
     running x = {.name = commands[which].name,
                  .op = commands[which].op,
                  .windows = commands[which].op == 0,
-                 .own.min_count = -1};
+                 .own.min_count = -1,
+                 .began = progress_clock()};
     options *const o = &x.options;
     if (!options_parse_into(o, &x.own, argc, argv, &commands[which].usage, &code)) return code;
     code = check_line(&x);

@@ -106,19 +106,20 @@ static int take_rows(stream *x) {
 static int run(stream *x) {
     int code = open_stream(x);
     if (code != EXIT_DONE) return code;
-    const double began = progress_clock();
     progress_start(file_of(x), rows_bytes(&x->rows));
     code = take_rows(x);
     progress_stop();
     if (code == EXIT_DONE) note_device(x->of->context, file_of(x));
     if (code == EXIT_DONE && x->of->options.stats)
-        inform(file_of(x), "%" PRId64 " elements in %.6f s", x->count, progress_clock() - began);
+        inform(file_of(x), "%" PRId64 " elements in %.6f s", x->count,
+               progress_clock() - x->of->began);
     return code;
 }
 
 int stream_run(running *of) {
     stream x = {.of = of, .rows.source.fd = -1};
-    const int code = scan_output_close(&x.output, run(&x));
+    int code = run(&x);
+    code = scan_output_close(&x.output, code, x.count);
     line_close(&x.line);
     rows_close(&x.rows);
     return code;

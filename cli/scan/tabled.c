@@ -58,7 +58,8 @@ int tabled_check_absent(const options *o) {
     const text_options *const t = &o->input.text;
     if (t->text || t->number)
         return fail(EXIT_USAGE, NULL, "%s needs --by", t->text ? "--text" : "--number");
-    if (o->layout == LAYOUT_PLAIN) return EXIT_DONE;
+    const bool array = o->output && strcmp(o->output, "-") != 0;
+    if (o->layout == LAYOUT_PLAIN || (o->layout == LAYOUT_JSON && array)) return EXIT_DONE;
     fail(EXIT_USAGE, NULL, "--%s needs --append", options_layout(o->layout));
     hint("--append NAME shows the table with one more column");
     return EXIT_USAGE;
@@ -210,13 +211,12 @@ static int take_all(tabled *x) {
 static int run(tabled *x) {
     int code = open_tabled(x);
     if (code != EXIT_DONE) return code;
-    const double began = progress_clock();
     progress_start(file_of(x), table_bytes(&x->table));
     code = take_all(x);
     progress_stop();
     if (code == EXIT_DONE) note_device(x->of->context, file_of(x));
     if (code == EXIT_DONE && x->options.stats)
-        inform(file_of(x), "%" PRId64 " rows in %.6f s", x->count, progress_clock() - began);
+        inform(file_of(x), "%" PRId64 " rows in %.6f s", x->count, progress_clock() - x->of->began);
     return code;
 }
 
@@ -225,7 +225,8 @@ int tabled_run(running *of) {
     if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
     x->of = of;
     settle_options(x);
-    int code = scan_output_close(&x->results, run(x));
+    int code = run(x);
+    code = scan_output_close(&x->results, code, x->results.count);
     if (x->output.stream && code == EXIT_DONE) code = output_close(&x->output);
     if (x->output.stream && code != EXIT_DONE) output_abandon(&x->output);
     written_close(&x->written);

@@ -132,7 +132,7 @@ class Rolling(CommandTest):
         sums = np.concatenate([[0], np.cumsum(x)])
         piped = b"\n".join(b"%d" % each for each in x)
         path = self.save("x.npy", x)
-        for window in (1, 10, 1000, 270_000, n + 5):
+        for window in (10, 270_000) if SHORT else (1, 10, 1000, 270_000, n + 5):
             for center in (False, True):
                 after = (window - 1) // 2 if center else 0
                 at = np.arange(n)

@@ -1,5 +1,6 @@
 """cumsum, cumprod, cummin and cummax: files, columns and pipes, as lines and as arrays; what is refused."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -81,6 +82,18 @@ class Scan(CommandTest):
         self.assertEqual(self.array("cumsum", "--axis", 0, stdin=b"0.1,0.2\n0.2,2\n").tolist(), [[0.1, 0.2], [0.3, 2.2]])
         piped = open(self.save("x.npy", x), "rb").read()
         np.testing.assert_array_equal(self.array("cumsum", "--axis", 2, stdin=piped), np.cumsum(x, 2))
+
+    def test_json_tells_of_an_array(self):
+        x, out = self.save("x.npy", np.ones((2, 3), "i4")), self.path("out.npy")
+        wanted = {"schema": 1, "command": "cumsum", "file": x, "dtype": "i32", "n": 6, "shape": [6], "device": "cpu"}
+        for options, shape in (([], [6]), (["--axis", 1], [2, 3])):
+            found = json.loads(self.result("cumsum", *options, x, "-o", out, "--json"))
+            self.assertLess(found.pop("seconds"), 60)
+            self.assertEqual(found, {**wanted, "shape": shape})
+        found = json.loads(self.result("cumsum", "--json", "-o", out, stdin=b"0.1\n0.2\n"))
+        self.assertEqual((found["dtype"], found["shape"]), ("decimal", [2]))
+        self.refused(2, "--json needs --append", "cumsum", "--json", x)
+        self.refused(2, "--json needs --append", "cumsum", "--json", x, "-o", "-")
 
     def test_exclusive_and_reverse(self):
         lines = b"1\n2\n4\n"
