@@ -172,6 +172,8 @@ static int check_line(running *x) {
                     o->file_count);
     if (o->rules.overflow == BF_OVERFLOW_SATURATE)
         return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
+    if (!o->by && (o->input.text.text || o->input.text.number))
+        return fail(EXIT_USAGE, NULL, "%s needs --by", o->input.text.text ? "--text" : "--number");
     code = array_wanted(x) ? array_check(x) : EXIT_DONE;
     if (code != EXIT_DONE) return code;
     return tabled_wanted(x) ? tabled_check(x) : tabled_check_absent(o);

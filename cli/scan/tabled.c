@@ -55,9 +55,6 @@ int tabled_check(const running *x) {
 }
 
 int tabled_check_absent(const options *o) {
-    const text_options *const t = &o->input.text;
-    if (t->text || t->number)
-        return fail(EXIT_USAGE, NULL, "%s needs --by", t->text ? "--text" : "--number");
     const bool array = o->output && strcmp(o->output, "-") != 0;
     if (o->layout == LAYOUT_PLAIN || (o->layout == LAYOUT_JSON && array)) return EXIT_DONE;
     fail(EXIT_USAGE, NULL, "--%s needs --append", options_layout(o->layout));

@@ -201,7 +201,7 @@ class Tables(CommandTest):
         self.refused(2, "--append needs --column", "cumsum", "--append", "s", stdin=TABLE)
         self.refused(2, "--by needs --column", "rolling", "sum", "--window", 2, "--by", "city", stdin=TABLE)
         self.refused(2, "--csv needs --append", "cumsum", "--column", "n", "--csv", stdin=TABLE)
-        self.refused(2, "--text needs --by", "cumsum", "--column", "n", "--text", "city", stdin=TABLE)
+        self.refused(2, "--text needs --by", "cumsum", "--column", "n", "--text", "city", "--append", "x", stdin=TABLE)
         self.refused(2, "cannot write this as .csv", "cumsum", "--column", "n", "-o", self.path("x.csv"), stdin=TABLE)
         self.refused(2, "cannot write this as .npy", "cumsum", "--column", "n", "--append", "s", "-o", x, stdin=TABLE)
         rolling = ["rolling", "sum", "--window", 2, "--column", "n"]
