@@ -80,11 +80,10 @@ static const struct {
       &scan_options}},
     {"rolling",
      0,
-     {"[OPTIONS] OP --window N [FILE]",
-      "Reduces the window of each number: it and those before it, N in all. OP is sum, mean, var, "
-      "std, min, max, median, quantile or count (of those that are no NaN). Each result is that of "
-      "its window alone, "
-      "exact and rounded once to f64; the least and the greatest of floats keep their dtype. A "
+     {"[OPTIONS] sum|mean|var|std|min|max|median|quantile|count [FILE]",
+      "Reduces the window of each number: it and those before it, as many in all as --window says; "
+      "count is of those that are no NaN. Each result is that of its window alone, exact and "
+      "rounded once to f64; the least, the greatest and the median of floats keep their dtype. A "
       "window with too few numbers has NaN.\n\n" FORMS,
       TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_METHOD,
       "window on min-count center step percents " COMMON,

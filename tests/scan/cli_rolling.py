@@ -197,6 +197,10 @@ class Rolling(CommandTest):
                     first = first or found
                     self.assertEqual(found, first)
 
+    def test_operations_are_completed(self):
+        script = self.result("completion", "bash")
+        self.assertIn("rolling) words='sum mean var std min max median quantile count'", script)
+
     def test_what_is_refused(self):
         x = self.save("x.npy", np.ones(3))
         self.refused(2, "no operation given", "rolling", "--window", 2)
