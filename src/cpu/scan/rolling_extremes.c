@@ -83,7 +83,7 @@ INLINE uint64_t result_of(bf_dtype dtype, const bf_window *w, const room *r, int
     if (bf_window_told(w, r->counts, &bits)) return bits;
     const rank least = least_of(dtype, load_rank(dtype, r, r->first), r->behind);
     if (dtype == BF_I128)
-        return bf_window_integer(w, ((bf_i128)least.high << 64 | (bf_i128)least.low) ^ flip);
+        return bf_window_integer(w, (bf_i128)((bf_u128)least.high << 64 | least.low) ^ flip);
     return bf_window_element(w, bf_order_bits(dtype, least.high ^ flip));
 }
 
