@@ -36,7 +36,7 @@ typedef struct bf_scan_options {
                               BF_I192); NULL: BF_E_EMPTY */
     int exclusive;         /* not 0: the prefix of an element ends before it, and is empty for the
                               first one: 0 for sums, 1 for products */
-    int reverse;           /* not 0: prefixes begin at the end of the line */
+    int reverse;           /* not 0: prefixes begin at the end of the line, or of the segment */
 } bf_scan_options;
 
 /* BF_SCAN_OPTIONS(.exclusive = true). Options may be NULL in every call. */
@@ -51,6 +51,16 @@ BF_API bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_opt
  * BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 BF_API bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                          const bf_scan_options *options, const bf_array *values);
+
+/* Scans the rows [offsets[s], offsets[s + 1]) of array for each segment s: offsets as in axis.h,
+ * but from 0 to the number of rows, so that each belongs to a segment. Prefixes begin again with
+ * each segment; a row of several elements has a prefix for each column. `values` as for bf_scan.
+ * The segments of runs of equal keys begin where bf_reduce_runs says, and end at the number of
+ * rows. O(n). The CPU does it, and refuses memory of a GPU. Errors: as bf_scan; BF_E_ARGUMENT also
+ * names the first offset that is wrong. */
+BF_API bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf_array *array,
+                                  const bf_array *offsets, const bf_scan_options *options,
+                                  const bf_array *values);
 
 /* Scans an array of one dimension whose elements follow those that a state has absorbed, and
  * absorbs it: so chunks, files and days go on where the last one ended. The state is of one of the

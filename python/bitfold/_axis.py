@@ -16,6 +16,7 @@ from ._lists import common_dtypes, dtype_for
 from ._mergeable import Mergeable
 from ._nulls import line_up, masked, refuse_gpus, segment_views_of, views_of, without_nans
 from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
+from ._times import as_keys
 from ._map import _default_context, copy_array, result_dtype
 from ._result import new_result
 from ._table import _Elements
@@ -416,7 +417,7 @@ def reduce_runs(
     (array([0, 2, 3]), array([3., 3., 4.]))
     """
     context = context or _default_context()
-    view, keys_view = View(x, dtype), _Elements(keys, "pair") if pairs else View(keys)
+    view, keys_view = View(x, dtype), _Elements(keys, "pair") if pairs else View(as_keys(keys))
     rules, name = _rules(op, view.dtype, empty, options)
     rows, further = keys_view.array.shape[0], list(view.array.shape[1 : view.array.ndim])
     first, values = Target(keys, "i64", [rows]), Target(x, name, [rows, *further])
@@ -429,6 +430,21 @@ def reduce_runs(
     )  # fmt: skip
     made = (first, values, beside) if fits else (first, values)
     return tuple(each.made[: runs.value] for each in made)
+
+
+def offsets_of_runs(keys, rows, context):
+    """Returns the offsets of the runs of equal neighbouring keys, one for each row, as segments have them."""
+    view, runs = View(as_keys(keys)), c_int64()
+    if view.array.ndim != 1 or view.array.shape[0] != rows:
+        raise ShapeError("there is not one key for each row")
+    offsets = (c_int64 * (rows + 1))()
+    first = View(memoryview(offsets)[:rows])
+    context._call(
+        lib.bf_reduce_runs, context._handle, 0, byref(view.array), None, None, byref(first.array), None, None,
+        byref(runs),
+    )  # fmt: skip
+    offsets[runs.value] = rows
+    return memoryview(offsets)[: runs.value + 1]
 
 
 # ---- states ---------------------------------------------------------------------------------------

@@ -41,6 +41,11 @@ def units_of(x, null=None):
     return times.view("i8"), _SCALES.get(unit, 0), zone is not None
 
 
+def as_keys(x):
+    """Returns the integers of times, of which NaT is one, and other arrays as they are."""
+    return _take(x, KEEP)[0] if are_times(x) else x
+
+
 _COARSE, _SCALES = ("D", "h", "m"), {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 

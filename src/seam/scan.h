@@ -20,6 +20,10 @@ typedef struct bf_scan_job {
     /* The carried words of what came before the one line (outer and inner are 1), which become
      * those of all that has come. NULL: nothing did, and nobody asks. */
     int64_t *words;
+    /* The one line is made of segments [offsets[s], offsets[s + 1]) along its rows, from 0 to
+     * length, and prefixes begin again with each: host memory. NULL: of one segment. */
+    const int64_t *offsets;
+    int64_t segments;
 } bf_scan_job;
 
 /* Windows of such lines: result number k of a line is that of the window of its element k * step.
@@ -57,7 +61,7 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
  * options refuse have been looked for. Memory has any alignment. */
 typedef struct bf_scan_backend {
-    /* dtype BF_I128, and jobs with words, are the CPU's alone. */
+    /* dtype BF_I128, and jobs with words or offsets, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
     /* Windows, which are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_CANCELLED; then
      * values hold anything. */

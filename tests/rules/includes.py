@@ -33,7 +33,7 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
 # Order takes its lines as axes do, reduces them, and lists groups, also of tables, and whole rows. Groups of many keys are sorted.
-# Windows have quantiles, by the ranks of their elements.
+# Windows have quantiles, by the ranks of their elements. Scans find their segments as axes do.
 # What merges saved reductions also merges groups of tables.
 # The results of scans become a column of whole rows.
 # Expressions are programs of map's operations, which states absorb as they are computed.
@@ -41,8 +41,8 @@ MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
                   "cli/group/by.h", "cli/rows/whole.h"),
         "group": ("src/cpu/order/sorting.h",),
-        "scan": ("src/api/reduce/state.h", "src/rules/order/quantile.h", "src/cpu/order/sorting.h",
-                 "cli/rows/written.h"),
+        "scan": ("src/api/reduce/state.h", "src/api/axis/axis.h", "src/rules/order/quantile.h",
+                 "src/cpu/order/sorting.h", "cli/rows/written.h"),
         "reduce": ("cli/group/by.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",
                        "src/cpu/map/map.h", "src/cuda/map/operation.cuh", "src/api/reduce/state.h",

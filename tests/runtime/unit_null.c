@@ -281,6 +281,10 @@ static void order(void **unused) {
     REFUSED(bf_scan(NULL, BF_SUM, x, 0, NULL, y));
     REFUSED(bf_scan(c, BF_SUM, NULL, 0, NULL, y));
     REFUSED(bf_scan(c, BF_SUM, x, 0, NULL, NULL));
+    REFUSED(bf_scan_segments(NULL, BF_SUM, x, i, NULL, y));
+    REFUSED(bf_scan_segments(c, BF_SUM, NULL, i, NULL, y));
+    REFUSED(bf_scan_segments(c, BF_SUM, x, NULL, NULL, y));
+    REFUSED(bf_scan_segments(c, BF_SUM, x, i, NULL, NULL));
     REFUSED(bf_rolling(NULL, BF_SUM, x, 0, &rolling, y));
     REFUSED(bf_rolling(c, BF_SUM, NULL, 0, &rolling, y));
     REFUSED(bf_rolling(c, BF_SUM, x, 0, NULL, y));

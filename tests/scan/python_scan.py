@@ -113,6 +113,24 @@ class Case:
         if self.skip:
             self.options["nan"] = "skip"
         self.to, self.empty = self._result(rng)
+        self.cuts = self._segments(rng)
+
+    def _segments(self, rng):
+        """Where segments along the first axis begin; None: there are none."""
+        rows = self.x.shape[0] if self.x.ndim else 0
+        if self.axis % max(self.x.ndim, 1) != 0 or rows == 0 or rng.random() < 0.5:
+            return None
+        self.options["axis"] = 0
+        cuts = np.sort(rng.integers(0, rows + 1, int(rng.integers(0, rows + 2))))
+        if rng.random() < 0.5:
+            cuts = np.concatenate([[0], cuts, [rows]]).astype(rng.choice(["i4", "i8"]))
+            self.options["offsets"] = cuts
+            return cuts
+        cuts = np.unique(np.concatenate([[0], cuts[cuts < rows]]))
+        keys = (np.arange(len(cuts)) % 3).astype(rng.choice(["u1", "f4", "i8"]))
+        cuts = np.append(cuts, rows)
+        self.options["by"] = np.repeat(keys, np.diff(cuts))
+        return cuts
 
     def _result(self, rng):
         """The dtype of the results, and the extreme of nothing."""
@@ -130,6 +148,11 @@ class Case:
 
     def of_line(self, line):
         """The results of one line, in its order."""
+        if self.cuts is None:
+            return self._of_segment(line)
+        return [each for first, end in zip(self.cuts, self.cuts[1:]) for each in self._of_segment(line[first:end])]
+
+    def _of_segment(self, line):
         reverse, numbers = self.options.get("reverse"), numbers_of(line, self.dtype)
         numbers = numbers[::-1] if reverse else numbers
         if self.op in ("min", "max"):
@@ -186,7 +209,8 @@ class Scans(unittest.TestCase):
             with self.assertRaises(getattr(bitfold, expected)):
                 self.call(case, case.x)
             return
-        found = np.asarray(self.call(case, devices.placed(case.x, self.context)))
+        x = case.x if case.cuts is not None else devices.placed(case.x, self.context)
+        found = np.asarray(self.call(case, x))
         self.assertEqual(found.shape, case.x.shape)
         np.testing.assert_array_equal(bits(found), bits(expected.astype(found.dtype, copy=False)))
         if self.context.device == "cpu" and case.to == case.dtype and case.to not in ("bool", "bf16"):
@@ -206,7 +230,8 @@ class Scans(unittest.TestCase):
             case = Case(seed)
             n = 40_000 if SHORT else 150_000
             case.x, case.axis = generate.values(case.rng, case.dtype, n), 0
-            case.options["axis"] = 0
+            case.options = {k: v for k, v in case.options.items() if k not in ("offsets", "by")} | {"axis": 0}
+            case.cuts = case._segments(case.rng)
             for self.context in devices.some(self.contexts, 2, np.random.default_rng([seed, 2])):
                 with self.subTest(seed=seed, op=case.op, dtype=case.dtype, options=case.options, context=self.context):
                     self.check(case)
@@ -229,6 +254,22 @@ class Forms(unittest.TestCase):
                 np.testing.assert_array_equal(y, np.flip(wanted, axis) if reverse else wanted)
         self.assertEqual(bitfold.cumulative_sum(np.empty((2, 0)), axis=1, include_initial=True).tolist(), [[0], [0]])
         self.assertEqual(bitfold.cumulative_sum(np.ones(2, "f2"), include_initial=True).dtype, np.float16)
+
+    def test_segments(self):
+        x = np.array([[1.0, 2], [3, 4], [5, 6]])
+        for each in (x, x.tolist()):
+            y = bitfold.cumulative_sum(each, offsets=[0, 1, 1, 3], out_dtype="f4")
+            self.assertEqual(np.asarray(y).tolist(), [[1, 2], [3, 4], [8, 10]])
+        nan = math.nan
+        self.assertEqual(bitfold.cumulative_max(x, by=[nan, nan, 0.0]).tolist(), [[1, 2], [3, 4], [5, 6]])
+        times = np.array(["2020-01-02", "2020-01-01", "2020-01-03"], "M8[D]")
+        self.assertEqual(bitfold.cumulative_min(times, by=times.astype("M8[M]")).tolist(), times[[0, 1, 1]].tolist())
+        self.assertEqual(bitfold.cumulative_sum([], offsets=np.zeros(3, "i4")).tolist(), [])
+        for wrong in ({"offsets": [0, 2]}, {"offsets": [1, 3]}, {"offsets": [0, 3], "by": [1, 1, 1]},
+                      {"offsets": [0, 3], "axis": 1}, {"by": [1, 1, 1], "include_initial": True}):  # fmt: skip
+            self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, **wrong)
+        for keys in ([1, 1], [[1, 1, 1]], 1):
+            self.assertRaises(bitfold.ShapeError, bitfold.cumulative_sum, x, by=keys)
 
     def test_decimals_big_integers_and_times(self):
         from decimal import Decimal

@@ -427,6 +427,143 @@ static void axes(void **unused) {
     for (int d = 0; d < 5; d++) on_every_context(check_axes, (void *)(uintptr_t)&dtypes[d]);
 }
 
+/* ---- segments -------------------------------------------------------------------------------- */
+
+enum { SEGMENTS_MOST = 1 << 15 };
+
+/* A line whose prefixes begin again with each segment. */
+typedef struct segmented {
+    line all;
+    int64_t segments, offsets[SEGMENTS_MOST + 1];
+} segmented;
+
+static segmented cut;
+
+/* Cuts the line into segments of up to `longest` elements, a fifth of them empty, and the last as
+ * long as what is left. */
+static void cut_line(segmented *s, int64_t longest, uint64_t seed) {
+    s->offsets[0] = s->segments = 0;
+    for (int64_t at = 0; at < s->all.n; s->offsets[++s->segments] = at) {
+        const uint64_t r = next_random(&seed);
+        const int64_t n = r % 5 == 0 ? 0 : 1 + (int64_t)(r / 5 % (uint64_t)longest);
+        at = s->all.n - at < n || s->segments + 1 == SEGMENTS_MOST ? s->all.n : at + n;
+    }
+}
+
+static line part_of(const segmented *s, int64_t i) {
+    line part = s->all;
+    part.data += (size_t)s->offsets[i] * bf_dtype_size(part.dtype);
+    part.expected += (size_t)s->offsets[i] * bf_dtype_size(part.to);
+    part.n = s->offsets[i + 1] - s->offsets[i];
+    return part;
+}
+
+static void expect_segments(segmented *s) {
+    expect_results(&s->all); /* for its options */
+    for (int64_t i = 0; i < s->segments; i++) {
+        line part = part_of(s, i);
+        expect_results(&part);
+    }
+}
+
+static void scan_cut(bf_context *context, const segmented *s, const char *from, char *to,
+                     const bf_scan_options *options) {
+    static int32_t narrow[SEGMENTS_MOST + 1];
+    const line *l = &s->all;
+    const int64_t n = s->segments + 1;
+    for (int64_t i = 0; i < n; i++)
+        narrow[i] =
+            (int32_t)(options->reverse ? l->n - s->offsets[s->segments - i] : s->offsets[i]);
+    const bf_array x = bf_array_of(l->dtype, from, l->n), y = bf_array_of(l->to, to, l->n);
+    const bf_array offsets = options->reverse || options->exclusive
+                                 ? bf_array_of(BF_I32, narrow, n)
+                                 : bf_array_of(BF_I64, s->offsets, n);
+    if (bf_scan_segments(context, l->op, &x, &offsets, options, &y) != BF_OK)
+        fail_msg("%s", bf_context_message(context));
+}
+
+static void assert_segments(const segmented *s, const char *results, bool exclusive,
+                            const char *way) {
+    const size_t bytes = bf_dtype_size(s->all.to);
+    for (int64_t i = 0; i < s->segments; i++) {
+        const line part = part_of(s, i);
+        assert_results(&part, results + (size_t)s->offsets[i] * bytes, bytes, exclusive, way);
+    }
+}
+
+static void check_segments(bf_context *context, void *arg) {
+    const segmented *s = arg;
+    const line *l = &s->all;
+    const size_t bytes = bf_dtype_size(l->dtype), to_bytes = bf_dtype_size(l->to);
+    char *to = found + 1, *back = turned + 1;
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        bf_scan_options o = l->options;
+        o.exclusive = exclusive;
+        scan_cut(context, s, l->data, to, &o);
+        assert_segments(s, to, exclusive, "segments");
+        o.reverse = 1;
+        turn(l->data, back, bytes, l->n);
+        scan_cut(context, s, back, to, &o);
+        turn(to, back, to_bytes, l->n);
+        assert_segments(s, back, exclusive, "segments in reverse");
+        if (l->dtype != l->to) continue;
+        o.reverse = 0;
+        memcpy(to, l->data, (size_t)l->n * bytes);
+        scan_cut(context, s, to, to, &o);
+        assert_segments(s, to, exclusive, "segments in place");
+    }
+}
+
+/* Some have a few elements, and some end in the middle of what a thread takes. */
+static void segments(void **unused) {
+    static const int64_t longest[] = {4, 90, 3000, 60000};
+    uint64_t seed = 0;
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int o = 0; o < 4; o++)
+            for (int n = (d + o) % 4; n < 4; n += is_float(all_dtypes[d]) && o == 0 ? 1 : 4) {
+                const data_kind kind = (data_kind)(seed % KIND_COUNT);
+                if (!fill_line(&cut.all, ops[o], all_dtypes[d], LONG, kind, seed++)) continue;
+                if (is_float(cut.all.dtype) && seed % 2 == 0) put_specials(&cut.all, seed);
+                cut_line(&cut, longest[n], seed);
+                expect_segments(&cut);
+                on_every_context(check_segments, &cut);
+            }
+}
+
+/* What is wrong with offsets; and segments that have no result, whatever the others have. */
+static void refused_segments(void **unused) {
+    (void)unused;
+    needs_no_threads();
+    bf_context *c = make_context(NULL, 1);
+    int64_t x[4] = {INT64_MAX, 1, 2, 3}, to[4] = {7, 7, 7, 7};
+    static const struct {
+        int64_t offsets[3];
+        bf_status status;
+    } cases[] = {{{0, 1, 4}, BF_OK},         {{0, 4, 4}, BF_E_OVERFLOW},
+                 {{1, 2, 4}, BF_E_ARGUMENT}, {{0, 1, 3}, BF_E_ARGUMENT},
+                 {{0, 5, 4}, BF_E_ARGUMENT}, {{-1, 1, 4}, BF_E_ARGUMENT}};
+    const bf_array ax = bf_array_of(BF_I64, x, 4), values = bf_array_of(BF_I64, to, 4);
+    for (int i = 5; i >= 0; i--) {
+        const bf_array offsets = bf_array_of(BF_I64, cases[i].offsets, 3);
+        assert_int_equal(to[0], 7);
+        assert_int_equal(bf_scan_segments(c, BF_SUM, &ax, &offsets, NULL, &values),
+                         cases[i].status);
+    }
+    assert_int_equal(to[0], INT64_MAX);
+    assert_int_equal(to[3], 6);
+    const bf_scan_options o = {.size = sizeof o, .exclusive = 1};
+    const int64_t all[2] = {0, 4}, one[1] = {0};
+    const bf_array whole = bf_array_of(BF_I64, all, 2), none = bf_array_of(BF_I64, one, 1);
+    const bf_array wrong = bf_array_of(BF_U64, all, 2), nothing = bf_array_of(BF_I64, x, 0);
+    assert_int_equal(bf_scan_segments(c, BF_MIN, &ax, &whole, &o, &values), BF_E_EMPTY);
+    assert_int_equal(bf_scan_segments(c, BF_MIN, &ax, &wrong, NULL, &values), BF_E_DTYPE);
+    assert_int_equal(bf_scan_segments(c, BF_MIN, &ax, &none, NULL, &values), BF_E_ARGUMENT);
+    assert_int_equal(bf_scan_segments(c, BF_MIN, &nothing, &none, NULL, &nothing), BF_OK);
+    assert_int_equal(bf_scan_segments(c, BF_MIN, &ax, &nothing, NULL, &values), BF_E_SHAPE);
+    bf_context_destroy(c);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void refuse(bf_context *context, bf_reduction op, const bf_array *x,
@@ -579,6 +716,8 @@ UNIT_TESTS(scan) {
         cmocka_unit_test(ties_and_what_is_far_below),
         cmocka_unit_test(sums_of_all_exponents),
         cmocka_unit_test(axes),
+        cmocka_unit_test(segments),
+        cmocka_unit_test(refused_segments),
         cmocka_unit_test(errors),
         cmocka_unit_test(i128),
         cmocka_unit_test(edges),

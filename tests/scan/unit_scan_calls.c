@@ -29,8 +29,13 @@ static bf_status scan_in_place(call *c) {
     return bf_scan(c->context, BF_SUM, &c->x, 0, &c->options, &c->x);
 }
 static bf_status scan_after(call *c) { return bf_state_scan(c->state, &c->x, &c->options, &c->to); }
-static bf_status (*const calls[])(call *) = {scan, scan_in_place, scan_after};
-enum { CALLS = 3 };
+static bf_status scan_segments(call *c) {
+    const int32_t cuts[] = {0, 3, 3, N / 2, N};
+    const bf_array offsets = bf_array_of(BF_I32, cuts, 5);
+    return bf_scan_segments(c->context, BF_SUM, &c->x, &offsets, &c->options, &c->to);
+}
+static bf_status (*const calls[])(call *) = {scan, scan_in_place, scan_after, scan_segments};
+enum { CALLS = 4 };
 
 /* The state has absorbed the first elements. */
 static call open_call(int64_t step) {

@@ -3,7 +3,8 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_size_t, c_void_p
 
-from .._arrays import NAMES, SIZES, Target, dtype_name, value_of
+from .._arrays import NAMES, SIZES, Target, View, dtype_name, value_of
+from .._axis import offsets_of_runs
 from .._library import DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, Value, lib
 from .._map import _default_context, copy_array
 from .._order import _lines
@@ -26,6 +27,7 @@ lib.declare(
     {
         "bf_scan_dtype": (c_int, c_int, c_int, POINTER(_Options)),
         "bf_scan": (c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(_Options), POINTER(Array)),
+        "bf_scan_segments": (c_int, c_void_p, c_int, *[POINTER(Array)] * 2, POINTER(_Options), POINTER(Array)),
     }
 )
 
@@ -65,9 +67,19 @@ def _write_initial(target, axis, reverse, number, name):
     return _part(target.array, axis, 0 if reverse else 1, count)
 
 
-def _scan(op, x, axis, dtype, context, out, initial=None, **options):
+def _segments(rows, offsets, by, context):
+    """Returns a view of the offsets of the rows' segments."""
+    if offsets is not None and by is not None:
+        raise ArgumentError("offsets= and by= say the same: give one")
+    return View(offsets_of_runs(by, rows, context) if offsets is None else offsets)
+
+
+def _scan(op, x, axis, dtype, context, out, offsets, by, initial=None, **options):
     context = context or _default_context()
-    view, along, shape = _lines(x, axis, dtype)
+    cut = offsets is not None or by is not None
+    if cut and (axis not in (None, 0) or initial is not None):
+        raise ArgumentError("segments go along the first axis, without include_initial")
+    view, along, shape = _lines(x, 0 if cut else axis, dtype)
     rules = _options(view.dtype, **options)
     number = lib.bf_scan_dtype(OPS[op], DTYPES[view.dtype], byref(rules))
     if not number:
@@ -84,13 +96,15 @@ def _scan(op, x, axis, dtype, context, out, initial=None, **options):
     to = target.array
     if initial is not None:
         to = _write_initial(target, along, rules.reverse, initial, name)
-    context._call(lib.bf_scan, context._handle, OPS[op], byref(view.array), along, byref(rules), byref(to))
+    segments = _segments(shape[0], offsets, by, context) if cut else None
+    function, where = (lib.bf_scan_segments, byref(segments.array)) if cut else (lib.bf_scan, along)
+    context._call(function, context._handle, OPS[op], byref(view.array), where, byref(rules), byref(to))
     return target.made
 
 
 def cumulative_sum(
     x, *, axis=None, include_initial=False, exclusive=False, reverse=False, nan="propagate", overflow="error",
-    out_dtype=None, out=None, dtype=None, context=None,
+    out_dtype=None, offsets=None, by=None, out=None, dtype=None, context=None,
 ):  # fmt: skip
     """Returns the sum of the elements up to each one along axis (None: all elements as one line).
 
@@ -99,60 +113,69 @@ def cumulative_sum(
     include_initial: one more, 0, where the sums begin. nan="skip": a NaN repeats the sum before it.
     overflow="wrap": integers modulo 2^64. out may be x.
 
-    Errors: RangeError (a sum does not fit), ArgumentError (x has no such axis), NanError (a NaN under nan="error").
+    The sums begin again with each segment of rows x[offsets[s]:offsets[s + 1]], or with each run of equal
+    neighbouring keys in by, one for each row; offsets go from 0 to the number of rows. x is in the host's memory then.
+
+    Errors: RangeError (a sum does not fit), ArgumentError (x has no such axis; offsets that decrease or are not those
+    of x), ShapeError (not one key for each row), NanError (a NaN under nan="error").
 
     >>> bitfold.cumulative_sum(numpy.array([1e20, 1, -1e20]))
     array([1.e+20, 1.e+20, 1.e+00])
     >>> bitfold.cumulative_sum(numpy.array([[1, 2], [3, 4]]), axis=1, include_initial=True)
     array([[0, 1, 3],
            [0, 3, 7]])
+    >>> bitfold.cumulative_sum(numpy.array([1, 2, 3, 4]), offsets=numpy.array([0, 1, 4]))
+    array([1, 2, 5, 9])
+    >>> bitfold.cumulative_sum(numpy.array([1, 2, 3, 4]), by=numpy.array([7, 7, 3, 7]))
+    array([1, 3, 3, 4])
     """
     return _scan(
-        "sum", x, axis, dtype, context, out, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        "sum", x, axis, dtype, context, out, offsets, by, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
         nan=nan, overflow=overflow, out_dtype=out_dtype,
     )  # fmt: skip
 
 
 def cumulative_prod(
-    x, *, axis=None, include_initial=False, exclusive=False, reverse=False, overflow="error", out=None, dtype=None,
-    context=None,
+    x, *, axis=None, include_initial=False, exclusive=False, reverse=False, overflow="error", offsets=None, by=None,
+    out=None, dtype=None, context=None,
 ):  # fmt: skip
     """Returns the product of the integers up to each one along axis, as cumulative_sum does: int64 or uint64.
     include_initial adds a 1.
 
-    Errors: RangeError (a product does not fit), ArgumentError (x has no such axis), DtypeError (floats).
+    Errors: those of cumulative_sum; DtypeError (floats).
 
     >>> bitfold.cumulative_prod(numpy.arange(1, 6))
     array([  1,   2,   6,  24, 120])
     """
     return _scan(
-        "prod", x, axis, dtype, context, out, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        "prod", x, axis, dtype, context, out, offsets, by, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
         nan="propagate", overflow=overflow,
     )  # fmt: skip
 
 
 @takes_times(elements)
 def cumulative_min(
-    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, out=None, dtype=None, context=None
-):
+    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, out=None,
+    dtype=None, context=None,
+):  # fmt: skip
     """Returns the least of the elements up to each one along axis, as cumulative_sum does; -0 is less than 0.
     empty: the least of none.
 
-    Errors: EmptyError (the least of none, and no empty=), ArgumentError (x has no such axis), NanError (a NaN under
-    nan="error").
+    Errors: those of cumulative_sum; EmptyError (the least of none, and no empty=).
 
     >>> bitfold.cumulative_min(numpy.array([3.0, 5, 2, 4]))
     array([3., 3., 2., 2.])
     """
     return _scan(
-        "min", x, axis, dtype, context, out, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+        "min", x, axis, dtype, context, out, offsets, by, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
     )
 
 
 @takes_times(elements)
 def cumulative_max(
-    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, out=None, dtype=None, context=None
-):
+    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, out=None,
+    dtype=None, context=None,
+):  # fmt: skip
     """Returns the greatest of the elements up to each one along axis, as cumulative_min does the least.
 
     Errors: those of cumulative_min.
@@ -161,5 +184,5 @@ def cumulative_max(
     array([9., 9., 9., 9.])
     """
     return _scan(
-        "max", x, axis, dtype, context, out, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+        "max", x, axis, dtype, context, out, offsets, by, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
     )

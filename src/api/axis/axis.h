@@ -22,6 +22,16 @@ bf_status bf_axis_read_rows(bf_context *context, const bf_array *array, const bf
 void bf_axis_find_fibres(const bf_array *a, const bf_array *b, const bool reduced[BF_MAX_DIMS],
                          bool any_order, bf_fibres *fibres, bf_operands *operands);
 
+/* ---- offsets.c: offsets of segments that the host reads -------------------------------------- */
+
+/* Checks the array of the offsets. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
+bf_status bf_axis_check_offsets(bf_context *context, const bf_array *offsets);
+/* Brings checked offsets of an array of n elements to host memory: *host, which the caller frees by
+ * bf_free, has *segments + 1. Sets *longest to the most elements of a segment. Errors:
+ * BF_E_ARGUMENT, which names the first offset that is wrong, and BF_E_MEMORY. */
+bf_status bf_axis_read_offsets(bf_context *context, const bf_array *offsets, int64_t n,
+                               int64_t **host, int64_t *segments, int64_t *longest);
+
 /* ---- call.c: a call, step by step ------------------------------------------------------------ */
 
 enum { BF_AXIS_INPUTS = 3 }; /* a, b, and offsets, index or keys */

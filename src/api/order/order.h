@@ -40,10 +40,6 @@ bf_status bf_order_check_line(bf_context *context, const bf_array *array, const 
 bf_status bf_order_add_output(bf_order_call *call, const bf_array *array, bf_dtype dtype,
                               const char *name);
 
-/* Checks the offsets of segments of the first input, and adds them to the inputs. Errors:
- * BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE. */
-bf_status bf_order_check_offsets(bf_order_call *call, const bf_array *offsets);
-
 /* The work of a call, as a share (api/runtime/place.h). */
 enum { BF_ORDER_SORTS = 8, BF_ORDER_SELECTS = 50 };
 
@@ -79,11 +75,5 @@ bf_status bf_order_prepare(bf_context *context, const bf_array *const outputs[2]
                            bool apart, bf_order_outputs *o);
 bf_status bf_order_return(bf_context *context, const bf_array *const outputs[2], int64_t n,
                           bf_order_outputs *o, bf_status status);
-
-/* Brings checked offsets of an array of n elements to host memory: *host, which the caller frees by
- * bf_free, has *segments + 1. Sets *longest to the most elements of a segment. Errors:
- * BF_E_ARGUMENT, which names the first offset that is wrong, and BF_E_MEMORY. */
-bf_status bf_order_read_offsets(bf_context *context, const bf_array *offsets, int64_t n,
-                                int64_t **host, int64_t *segments, int64_t *longest);
 
 #endif

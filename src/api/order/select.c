@@ -231,13 +231,14 @@ static bf_status select_segments(bf_selecting *s, const bf_array *offsets,
     int64_t *host = NULL, segments, longest, kept;
     bf_flat flat = {.copy = NULL};
     bf_status status = bf_order_check_line(context, array, "values");
-    if (status == BF_OK) status = bf_order_check_offsets(&s->call, offsets);
+    if (status == BF_OK) status = bf_axis_check_offsets(context, offsets);
+    s->call.inputs[1] = offsets;
     if (status != BF_OK) return status;
     kept = offsets->shape[0] - 1;
     status = check_results(s, results, 1, &kept);
     if (status == BF_OK) status = bf_order_choose(&s->call, BF_ORDER_SELECTS);
     if (status != BF_OK) return status;
-    status = bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
+    status = bf_axis_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
     if (status == BF_OK) status = bf_flat_take_ordered(context, context->used, array, &flat);
     if (status == BF_OK && count_results(s, results) > 0)
         status = bf_select_offsets(s, flat.data, host, segments, longest);

@@ -1,6 +1,7 @@
 /* Sorting: along an axis, by segments, and rows by keys; the first of an order. */
 #include "api/order/order.h"
 
+#include "api/axis/axis.h"
 #include "api/order/sorter.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
@@ -196,7 +197,7 @@ static bf_status sort_offsets(sorting *s, const bf_array *offsets) {
     bf_status status = bf_order_choose(&s->call, BF_ORDER_SORTS);
     if (status == BF_OK)
         status =
-            bf_order_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
+            bf_axis_read_offsets(context, offsets, array->shape[0], &host, &segments, &longest);
     if (status == BF_OK && array->shape[0] > 0) {
         s->lines = (bf_order_lines){.dtype = bf_flat_dtype(array->dtype),
                                     .count = segments,
@@ -215,7 +216,8 @@ static bf_status sort_segments(bf_context *context, const bf_array *array, const
     sorting s = {.values = values, .index = index, .k = -1};
     bf_status status = bf_order_open(&s.call, context, array, NULL, options);
     if (status == BF_OK) status = bf_order_check_line(context, array, "values");
-    if (status == BF_OK) status = bf_order_check_offsets(&s.call, offsets);
+    if (status == BF_OK) status = bf_axis_check_offsets(context, offsets);
+    s.call.inputs[1] = offsets;
     if (status == BF_OK) status = check_outputs(&s, 1, array->shape);
     return status == BF_OK ? sort_offsets(&s, offsets) : status;
 }

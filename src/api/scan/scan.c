@@ -1,5 +1,6 @@
 /* Scans along an axis: arguments, arrays, and what must not fail half done. */
 #include "seam/scan.h"
+#include "api/axis/axis.h"
 #include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/array.h"
@@ -7,6 +8,7 @@
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "api/scan/lines.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "rules/key/rank.h"
 #include "seam/memory.h"
@@ -15,7 +17,8 @@
 typedef struct scanning {
     bf_context *context;
     const bf_array *array, *values;
-    bf_value empty; /* what the job's options.empty points to */
+    const bf_array *offsets; /* where segments begin; NULL: there are none */
+    bf_value empty;          /* what the job's options.empty points to */
     bf_flat input, output;
     bf_scan_job job;
 } scanning;
@@ -102,11 +105,13 @@ static bf_status open_scan(scanning *s, bf_reduction op, const bf_scan_options *
 enum { SCANS = 50 }; /* the work of a scan, as a share (api/runtime/place.h) */
 
 static bf_status choose_place(const scanning *s) {
-    const bf_memory memory[2] = {bf_flat_memory(s->array), bf_flat_memory(s->values)};
+    const bf_memory memory[3] = {bf_flat_memory(s->array), bf_flat_memory(s->values),
+                                 bf_flat_memory(s->offsets)};
     const bf_demand demand = {.share = SCANS,
-                              .n = 2,
+                              .n = 3,
                               .memory = memory,
-                              .cpu = s->array->dtype == BF_I128 || s->job.words != NULL,
+                              .cpu = s->array->dtype == BF_I128 || s->job.words != NULL ||
+                                     s->offsets != NULL,
                               .on_host = "the CPU scans"};
     return bf_place(s->context, &demand);
 }
@@ -235,6 +240,43 @@ bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, i
                   const bf_scan_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, scan_axis(context, op, array, axis, options, values));
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Reads the offsets into new memory, *host: each row belongs to a segment. */
+static bf_status read_offsets(scanning *s, int64_t **host) {
+    const int64_t rows = s->array->shape[0];
+    int64_t longest;
+    bf_status status =
+        bf_axis_read_offsets(s->context, s->offsets, rows, host, &s->job.segments, &longest);
+    if (status != BF_OK) return status;
+    const int64_t first = (*host)[0], end = (*host)[s->job.segments];
+    if (first != 0 || end != rows)
+        return bf_fail(s->context, BF_E_ARGUMENT, "the offsets are from %lld to %lld, of %lld rows",
+                       (long long)first, (long long)end, (long long)rows);
+    s->job.offsets = *host;
+    return BF_OK;
+}
+
+static bf_status scan_rows(scanning *s, bf_reduction op, const bf_scan_options *options) {
+    int64_t *host = NULL;
+    bf_status status = open_scan(s, op, options);
+    if (status == BF_OK) status = set_lines(s, 0);
+    if (status == BF_OK) status = bf_axis_check_offsets(s->context, s->offsets);
+    if (status == BF_OK) status = choose_place(s);
+    if (status == BF_OK) status = read_offsets(s, &host);
+    if (status == BF_OK && s->job.length * s->job.inner > 0) status = run_scan(s);
+    bf_free(host);
+    return status;
+}
+
+bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf_array *array,
+                           const bf_array *offsets, const bf_scan_options *options,
+                           const bf_array *values) {
+    scanning s = {.context = context, .array = array, .values = values, .offsets = offsets};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, scan_rows(&s, op, options));
 }
 
 /* ---- after a state --------------------------------------------------------------------------- */

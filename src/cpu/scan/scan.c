@@ -1,5 +1,5 @@
 /* Lines: blocks of each are copied where they do not lie one element behind another. Many lines are
- * shared out among threads; a long one is cut into tiles. */
+ * shared out among threads; a long one, or one of segments, is cut into tiles. */
 #include "cpu/scan/scan.h"
 
 #include "cpu/reduce/reduce.h"
@@ -35,14 +35,24 @@ typedef struct line {
     int64_t stride, to_stride, length;
 } line;
 
-/* The line whose first element has this number, or, if it is scanned in reverse, whose last has. */
-static line find_line(const bf_scan_job *job, int64_t first) {
+/* Lines, or segments of one. */
+static int64_t count_lines(const bf_scan_job *job) {
+    return job->offsets != NULL ? job->segments : job->outer;
+}
+
+/* A column of n rows from row `first` on; scanned in reverse, it begins with the last. */
+static line find_rows(const bf_scan_job *job, int64_t first, int64_t n, int64_t column) {
     const int64_t bytes = bf_number_bytes(job->prefix.dtype);
     const int64_t to_bytes = bf_number_bytes(job->prefix.to), step = job->reverse ? -1 : 1;
-    if (job->reverse) first += (job->length - 1) * job->inner;
-    return (line){(const char *)job->elements + first * bytes,
-                  (char *)job->values + first * to_bytes, step * job->inner * bytes,
-                  step * job->inner * to_bytes, job->length};
+    const int64_t at = (job->reverse ? first + n - 1 : first) * job->inner + column;
+    return (line){(const char *)job->elements + at * bytes, (char *)job->values + at * to_bytes,
+                  step * job->inner * bytes, step * job->inner * to_bytes, n};
+}
+
+static line find_line(const bf_scan_job *job, int64_t number, int64_t column) {
+    const int64_t *offsets = job->offsets;
+    if (offsets == NULL) return find_rows(job, number * job->length, job->length, column);
+    return find_rows(job, offsets[number], offsets[number + 1] - offsets[number], column);
 }
 
 static void move_on(line *l, int64_t n) {
@@ -96,6 +106,7 @@ static bf_status scan_block(room *r, const line *l, int64_t n) {
  * but the last. */
 static bf_status scan_line(const scan *s, room *r, line l, const int64_t *words) {
     bf_status status = BF_OK;
+    if (l.length == 0) return BF_OK;
     bf_scanner_begin(&r->scanners[0], words);
     if (s->job->exclusive) {
         status = bf_scanner_stand(&r->scanners[0], l.values);
@@ -115,7 +126,7 @@ static bf_status scan_lines(void *arg, int worker, int64_t first, int64_t n) {
     room *r = open_room(s, worker);
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++)
-        status = scan_line(s, r, find_line(s->job, i * s->job->length), NULL);
+        status = scan_line(s, r, find_line(s->job, i, 0), NULL);
     return status;
 }
 
@@ -141,6 +152,7 @@ static bf_status scan_rows(room *r, const line *l, int64_t n, int columns) {
 static bf_status scan_columns(const scan *s, room *r, line l, int columns) {
     const int to_bytes = bf_number_bytes(s->job->prefix.to);
     bf_status status = BF_OK;
+    if (l.length == 0) return BF_OK;
     for (int c = 0; c < columns && status == BF_OK; c++) {
         bf_scanner_begin(&r->scanners[c], NULL);
         if (s->job->exclusive) status = bf_scanner_stand(&r->scanners[c], l.values + c * to_bytes);
@@ -166,7 +178,7 @@ static bf_status scan_groups(void *arg, int worker, int64_t first, int64_t n) {
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++) {
         const int64_t column = i % groups_of(job) * COLUMNS, left = job->inner - column;
-        const line l = find_line(job, i / groups_of(job) * job->length * job->inner + column);
+        const line l = find_line(job, i / groups_of(job), column);
         status = scan_columns(s, r, l, left < COLUMNS ? (int)left : COLUMNS);
     }
     return status;
@@ -189,8 +201,27 @@ static line part_of(const line *l, int64_t first, int64_t n) {
                   l->to_stride, n};
 }
 
-/* Sets words to the state of a tile, whose elements lie together. */
-static void reduce_tile(const tiles *t, room *r, const line *tile) {
+/* In the order of the scan: where segment `number` of the line begins, and which one has the
+ * element that is this far along it. */
+static int64_t find_start(const bf_scan_job *job, int64_t number) {
+    if (job->offsets == NULL) return number * job->length;
+    return job->reverse ? job->length - job->offsets[job->segments - number] : job->offsets[number];
+}
+
+static int64_t find_segment(const bf_scan_job *job, int64_t at) {
+    int64_t low = 0, high = job->offsets != NULL ? job->segments : 1;
+    while (low + 1 < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (find_start(job, middle) <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Sets words to the state of elements of a tile, which lie together. */
+static void reduce_part(const tiles *t, room *r, const line *tile) {
     const bf_prefix *p = &t->scan.job->prefix;
     const char *last = tile->elements + (tile->length - 1) * tile->stride;
     const bf_job job = {.op = p->op,
@@ -204,31 +235,51 @@ static void reduce_tile(const tiles *t, room *r, const line *tile) {
     bf_reduce_absorb(&r->reducer, &job, 0, job.count, r->words);
 }
 
-/* Waits for the tiles before, sets words to the state of their elements, and lets the next go on.
- */
-static void take_turn(tiles *t, room *r, const line *tile, int64_t first) {
+/* Waits for the tiles before, sets words to the state of their elements, and lets the next tile go
+ * on: from these and the tile's own, or, if a segment begins in this tile, from its own alone. */
+static void take_turn(tiles *t, room *r, int64_t first, int64_t end, bool begins) {
     const bf_prefix *p = &t->scan.job->prefix;
     while (__atomic_load_n(&t->turn, __ATOMIC_ACQUIRE) != first) sched_yield();
     int64_t before[BF_STATE_WORDS_SMALL];
     memcpy(before, t->words, sizeof before);
+    if (begins) bf_prefix_init(p, t->words);
     bf_state_merge_plain(p->kind, p->dtype, t->words, r->words);
     memcpy(r->words, before, sizeof before);
-    __atomic_store_n(&t->turn, first + tile->length, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->turn, end, __ATOMIC_RELEASE);
 }
 
-/* Tiles are handed out in order, so the one before is done, or another thread is at it. */
+/* Scans the parts of segments in [first, end), of which r->words came before the first. */
+static bf_status scan_parts(const tiles *t, room *r, int64_t first, int64_t end) {
+    const bf_scan_job *job = t->scan.job;
+    int64_t number = find_segment(job, first);
+    bf_status status = BF_OK;
+    for (int64_t at = first; at < end && status == BF_OK; number++) {
+        const int64_t next = find_start(job, number + 1), n = (next < end ? next : end) - at;
+        const bool begins = job->words == NULL && at == find_start(job, number);
+        status = scan_line(&t->scan, r, part_of(&t->line, at, n), begins ? NULL : r->words);
+        at += n;
+    }
+    return status;
+}
+
+/* Tiles are handed out in order, so the one before is done, or another thread is at it. The next
+ * one goes on from the last segment of this one. */
 static bf_status scan_tile(void *arg, int worker, int64_t first, int64_t n) {
     tiles *t = arg;
+    const bf_scan_job *job = t->scan.job;
     room *r = open_room(&t->scan, worker);
-    const line tile = part_of(&t->line, first, n);
-    reduce_tile(t, r, &tile);
-    take_turn(t, r, &tile, first);
-    return scan_line(&t->scan, r, tile, r->words);
+    const int64_t end = first + n, start = find_start(job, find_segment(job, end - 1));
+    const bool begins = job->words == NULL && start >= first;
+    const int64_t from = begins ? start : first;
+    const line last = part_of(&t->line, from, end - from);
+    reduce_part(t, r, &last);
+    take_turn(t, r, first, end, begins);
+    return scan_parts(t, r, first, end);
 }
 
 static bf_status scan_tiles(const scan *s, int workers, int64_t number, int64_t bytes) {
     const bf_prefix *p = &s->job->prefix;
-    tiles t = {.scan = *s, .line = find_line(s->job, number * s->job->length)};
+    tiles t = {.scan = *s, .line = find_rows(s->job, number * s->job->length, s->job->length, 0)};
     bf_prefix_init(p, t.words);
     const size_t size = (size_t)bf_state_words(p->kind, p->dtype, t.words) * sizeof *t.words;
     if (s->job->words != NULL) memcpy(t.words, s->job->words, size);
@@ -245,14 +296,15 @@ enum { LEAST = 1 << 18 /* bytes that are worth a thread */ };
 static bf_status scan_all(const scan *s, int workers, int64_t bytes) {
     const bf_scan_job *job = s->job;
     const bool together = job->inner == 1;
-    const int64_t items = job->outer * (together ? 1 : groups_of(job));
-    const bool tiled = together && job->length > TILE && items < 2 * workers && workers > 1;
+    const int64_t items = count_lines(job) * (together ? 1 : groups_of(job));
+    const bool few = job->offsets != NULL || items < 2 * workers;
+    const bool tiled = together && job->length > TILE && few && workers > 1;
     bf_status status = BF_OK;
     if (!tiled && job->words == NULL)
         return bf_parallel_watched(s->context, workers, items, 1 + items / (16 * workers), bytes,
                                    together ? scan_lines : scan_groups, (void *)(uintptr_t)s);
-    for (int64_t i = 0; i < items && status == BF_OK; i++)
-        status = scan_tiles(s, workers, i, bytes / items);
+    for (int64_t i = 0; i < job->outer && status == BF_OK; i++)
+        status = scan_tiles(s, workers, i, bytes / job->outer);
     return status;
 }
 
