@@ -101,7 +101,8 @@ typedef struct bf_rolling_options {
     int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
     int center;         /* 0 (default): a window ends with its element; else the element is in the
                            middle, and of an even window the first one behind it */
-    int64_t window;     /* how many elements a window has, > 0: fewer at the ends of a line */
+    int64_t window;     /* how many elements a window has, > 0: fewer at the ends of a line, so that
+                           INT64_MAX are all up to each one */
     int64_t min_count;  /* how many elements that are no NaN a window must have, up to the window;
                            0 (default): as many as the window, of a span 1; -1: none */
     int64_t step;       /* results are those of elements 0, step, 2 * step and so on; 0 (default):

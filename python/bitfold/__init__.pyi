@@ -576,6 +576,15 @@ class Rolling:
     def quantile(self, q: float | Iterable[float], *, method: _Method = "linear") -> _Array: ...
     def count(self) -> _Array: ...
 
+def expanding(
+    x: _ArrayLike,
+    *,
+    min_count: int = 1,
+    axis: int = 0,
+    nan: _Nan = "propagate",
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+) -> Rolling: ...
 def rolling(
     x: _ArrayLike,
     window: int | None = None,

@@ -219,6 +219,19 @@ class Forms(unittest.TestCase):
         x = np.array([1.0, 1e300, -1e300, np.nan, np.inf, 0.25, 0.5])
         np.testing.assert_array_equal(bitfold.rolling(x, 2).sum()[-1:], [0.75])
 
+    def test_expanding(self):
+        x = np.array([3, 1, np.nan, 2, 1e300, -1e300])
+        y = bitfold.expanding(x, nan="skip", min_count=2)
+        np.testing.assert_array_equal(y.mean(), [np.nan, 2, 2, 2, 1e300 / 4, 1.2])
+        np.testing.assert_array_equal(y.max(), [np.nan, 3, 3, 3, 1e300, 1e300])
+        x = np.arange(12).reshape(3, 4) ** 3
+        for axis in (0, 1, -1):
+            for op in ("sum", "mean", "var", "std", "min", "max"):
+                wanted = np.stack([getattr(np, op)(x.take(range(k + 1), axis), axis) for k in range(x.shape[axis])], axis)
+                y = getattr(bitfold.expanding(x, axis=axis), op)()
+                np.testing.assert_allclose(y, wanted, rtol=1e-12)
+        self.assertRaises(bitfold.ArgumentError, bitfold.expanding, x, min_count=-1)
+
     def test_forms_of_arrays(self):
         self.assertEqual(bitfold.rolling([1, 2, 3, 5], 2).sum().tolist()[1:], [3, 5, 8])
         x = np.arange(12.0).reshape(3, 4)

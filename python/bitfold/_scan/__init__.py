@@ -9,9 +9,9 @@ from .._library import DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, Argu
 from .._map import _default_context, copy_array
 from .._order import _lines
 from .._times import elements, takes_times
-from ._rolling import Rolling, rolling
+from ._rolling import Rolling, expanding, rolling
 
-__all__ = ["cumulative_sum", "cumulative_prod", "cumulative_min", "cumulative_max", "rolling", "Rolling"]
+__all__ = ["cumulative_sum", "cumulative_prod", "cumulative_min", "cumulative_max", "expanding", "rolling", "Rolling"]
 
 
 class _Options(ctypes.Structure):

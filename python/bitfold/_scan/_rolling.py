@@ -181,3 +181,17 @@ def rolling(
     array([3., 4., 2.])
     """
     return Rolling(x, window, on, span, min_count, center, step, axis, nan, dtype, context)
+
+
+def expanding(x, *, min_count=1, axis=0, nan="propagate", dtype=None, context=None):
+    """Returns windows as rolling does, each of which has its element and all before it along axis: so mean(), var()
+    and the others are those of every prefix, the exact value rounded once.
+
+    NaN stands for prefixes with fewer than min_count elements that are no NaN.
+
+    Errors: those of rolling.
+
+    >>> bitfold.expanding(numpy.array([1e20, 1, -1e20, 2])).mean()
+    array([1.00000000e+20, 5.00000000e+19, 3.33333333e-01, 7.50000000e-01])
+    """
+    return rolling(x, 2**63 - 1, min_count=min_count, axis=axis, nan=nan, dtype=dtype, context=context)
