@@ -14,6 +14,7 @@ typedef union piece {
     int32_t i32[PIECE];
     uint32_t u32[PIECE];
     float f32[PIECE];
+    int64_t i64[PIECE];
     uint8_t u8[PIECE];
 } piece;
 
@@ -203,18 +204,31 @@ static void judge_table(const uint32_t *values, int64_t first, int64_t count, la
     }
 }
 
+/* *sum is that of all elements before `first`. */
+static void judge_prefixes(const int64_t *sums, int64_t first, int64_t count, int64_t *sum,
+                           ladder_row *row) {
+    for (int64_t i = 0; i < count; i++) {
+        *sum += odd(first + i);
+        if (sums[i] != *sum) row->good = false;
+    }
+}
+
 static const char *judge_elements(const ladder_machine *machine, enum ladder_work work,
                                   const ladder_task *task, ladder_row *row) {
     static piece p;
+    const int bytes = work == LADDER_SCAN ? 8 : 4;
+    int64_t sum = 0;
     row->good = true;
     if (work == LADDER_ADD) row->ulp = 0;
     for (int64_t first = 0; first < task->n; first += PIECE) {
         const int64_t count = piece_count(task->n, first);
         const char *problem =
-            machine->copy(&p, (const char *)task->out + first * 4, (size_t)count * 4);
+            machine->copy(&p, (const char *)task->out + first * bytes, (size_t)(count * bytes));
         if (problem) return problem;
         if (work == LADDER_ADD)
             judge_sums(p.f32, first, count, row);
+        else if (work == LADDER_SCAN)
+            judge_prefixes(p.i64, first, count, &sum, row);
         else
             judge_table(p.u32, first, count, row);
     }
@@ -270,6 +284,7 @@ const char *ladder_check(const ladder_machine *machine, enum ladder_work work,
     case LADDER_BUILD: return ladder_check_table(machine, rung, task, row);
     case LADDER_FIND: return ladder_check_found(machine, task, true, row);
     case LADDER_HISTOGRAM: judge_histogram(rung, result, answer->data, task->n, row); break;
+    case LADDER_SCAN:
     case LADDER_ADD:
     case LADDER_CONSTANT: return judge_elements(machine, work, task, row);
     default: row->good = is_integer(rung, result, answer->integer); break;

@@ -18,6 +18,10 @@ static const struct {
      "sum, product, maximum and minimum of ints, from two launches to one",
      {10000000, 100000000},
      {1000000}},
+    {"scan",
+     "running sums of ints, from many passes over memory to one",
+     {1 << 16, 1 << 22, 1 << 28},
+     {1 << 18}},
     {"add",
      "element-wise addition of floats, and of two numbers",
      {1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26, 1 << 28},
@@ -49,6 +53,7 @@ static const struct {
 } kinds[LADDER_WORKS] = {
     [LADDER_NUMBERS] = {0, 4, 0, false, false, 0, "i32"},
     [LADDER_REDUCE] = {1, 4, 0, true, true, 4, "i32"},
+    [LADDER_SCAN] = {3, 4, 8, false, true, 12, "i32"},
     [LADDER_ADD] = {2, 4, 4, false, true, 12, "f32"},
     [LADDER_DOT] = {2, 4, 0, false, true, 8, "f32"},
     [LADDER_CONSTANT] = {0, 4, 4, false, false, 4 * LADDER_TABLE_SIZE, "u32"},
@@ -164,9 +169,9 @@ static const char *run_rung(const ladder *l, const ladder_rung *rung, const ladd
 
 static const char *work_name(const ladder *l) {
     static const char *const names[LADDER_WORKS] = {
-        [LADDER_NUMBERS] = "2 + 7",  [LADDER_ADD] = "add",       [LADDER_DOT] = "dot",
-        [LADDER_CONSTANT] = "table", [LADDER_JULIA] = "picture", [LADDER_ATOMICS] = "x++",
-        [LADDER_BUILD] = "build",    [LADDER_FIND] = "find"};
+        [LADDER_NUMBERS] = "2 + 7", [LADDER_SCAN] = "sums",      [LADDER_ADD] = "add",
+        [LADDER_DOT] = "dot",       [LADDER_CONSTANT] = "table", [LADDER_JULIA] = "picture",
+        [LADDER_ATOMICS] = "x++",   [LADDER_BUILD] = "build",    [LADDER_FIND] = "find"};
     static const char *const bytes[] = {"uniform", "constant", "skewed"};
     if (l->work == LADDER_HISTOGRAM) return bytes[l->data - LADDER_UNIFORM];
     return l->work == LADDER_REDUCE ? bf_reduction_name(l->task.op) : names[l->work];
@@ -227,6 +232,7 @@ static const char *fill_vectors(ladder *l) {
     const int64_t n = l->task.n;
     if (l->work == LADDER_REDUCE) return fill_twice(l, LADDER_INTS);
     if (l->work == LADDER_BUILD) return fill_keys(l);
+    if (l->work == LADDER_SCAN) return ladder_fill(l->machine, LADDER_INTS, l->vectors, n);
     if (l->work != LADDER_ADD && l->work != LADDER_DOT) return NULL;
     const char *problem = ladder_fill(l->machine, LADDER_FACTORS, l->vectors, n);
     if (problem) return problem;
@@ -244,7 +250,7 @@ static const char *get_vectors(ladder *l) {
     if (kinds[l->work].twice && l->machine->allocate_managed)
         l->task.managed = l->machine->allocate_managed(l->vector);
     l->task.a = l->vectors;
-    l->task.b = l->vectors + l->vector;
+    l->task.b = l->task.spare = l->vectors + l->vector;
     if (kinds[l->work].out) l->task.out = l->vectors + inputs * l->vector;
     return fill_vectors(l);
 }
@@ -329,7 +335,7 @@ static const char *climb_size(ladder *l, enum ladder_work work, int64_t n) {
 
 static const char *climb_topic(ladder *l, int topic) {
     static const enum ladder_work works[TOPICS] = {
-        LADDER_REDUCE,  LADDER_ADD,       LADDER_DOT,   LADDER_CONSTANT,
+        LADDER_REDUCE,  LADDER_SCAN,      LADDER_ADD,   LADDER_DOT,  LADDER_CONSTANT,
         LADDER_ATOMICS, LADDER_HISTOGRAM, LADDER_JULIA, LADDER_BUILD};
     const ladder_options *o = l->options;
     const int64_t given[SIZES] = {o->size};

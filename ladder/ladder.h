@@ -23,6 +23,7 @@ enum ladder_work {
     LADDER_LIMIT,     /* reads n bytes at a and does nothing else: the limit for the others */
     LADDER_NUMBERS,   /* 2 + 7 */
     LADDER_REDUCE,    /* n i32 at a become one */
+    LADDER_SCAN,      /* n i32 at a: out[i], an i64, is the sum of a[0] to a[i] */
     LADDER_ADD,       /* n f32: out[i] = a[i] + b[i] */
     LADDER_DOT,       /* n f32: the sum of a[i] * b[i] */
     LADDER_CONSTANT,  /* n u32: out[i] = the sum over the table's entries t of (t ^ i) * t */
@@ -56,6 +57,7 @@ typedef struct ladder_task {
     /* For a histogram it has LADDER_VALUES unsigned counts, and for ours those of
      * bf_histogram_async. */
     bf_histogram *histogram; /* for ours: every byte has a bin */
+    void *spare;             /* for LADDER_SCAN: room for as many i64 as at out */
     const void *built;       /* what a rung of LADDER_BUILD left at out */
     bf_table **table;        /* for ours: made by its first run, with the values at b */
     void *host;              /* the table on the host, for rungs with LADDER_ON_HOST */

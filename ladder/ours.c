@@ -26,6 +26,13 @@ const char *ladder_ours_reduce_to_host(const ladder_task *t) {
     return said(t, bf_reduce(t->context, t->op, &x, &modulo, t->host));
 }
 
+/* ---- scan ------------------------------------------------------------------------------------ */
+
+const char *ladder_ours_scan(const ladder_task *t) {
+    const bf_array x = bf_array_of(BF_I32, t->a, t->n), sums = bf_array_of(BF_I64, t->out, t->n);
+    return said(t, bf_scan(t->context, BF_SUM, &x, 0, NULL, &sums));
+}
+
 /* ---- add, dot -------------------------------------------------------------------------------- */
 
 const char *ladder_ours_add(const ladder_task *t) {

@@ -11,6 +11,7 @@ extern "C" {
 /* As ladder_rung's run. Those whose result is on the host wait for it. */
 const char *ladder_ours_reduce(const ladder_task *task);
 const char *ladder_ours_reduce_to_host(const ladder_task *task);
+const char *ladder_ours_scan(const ladder_task *task);
 const char *ladder_ours_add(const ladder_task *task);
 const char *ladder_ours_dot(const ladder_task *task);
 const char *ladder_ours_dot_to_host(const ladder_task *task);

@@ -68,7 +68,7 @@ static const option_spec specs[] = {
 static const option_table own = OPTION_TABLE(specs);
 
 static const usage ladder_usage = {
-    "reduce|add|dot|constant|atomics|histogram|julia|table [OPTIONS]",
+    "reduce|scan|add|dot|constant|atomics|histogram|julia|table",
     "Runs the classic teaching kernels beside bitfold's own, one technique a rung, and shows what "
     "each step gains. Without a GPU, the CPU's counterparts run. Without an operand, lists the "
     "ladders.\n\n"

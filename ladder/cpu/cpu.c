@@ -92,6 +92,7 @@ const ladder_machine ladder_cpu = {
     .rungs = {[LADDER_LIMIT] = ladder_cpu_limit,
               [LADDER_NUMBERS] = ladder_cpu_numbers,
               [LADDER_REDUCE] = ladder_cpu_reduce,
+              [LADDER_SCAN] = ladder_cpu_scan,
               [LADDER_ADD] = ladder_cpu_add,
               [LADDER_DOT] = ladder_cpu_dot,
               [LADDER_CONSTANT] = ladder_cpu_constant,

@@ -7,6 +7,8 @@
 typedef float ladder_floats __attribute__((vector_size(64), aligned(4), may_alias));
 typedef uint32_t ladder_words __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t ladder_ints __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int64_t ladder_longs __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int32_t ladder_eight __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* How far ahead memory is asked for, in bytes. */
 enum { LADDER_AHEAD = 4096 };

@@ -19,6 +19,23 @@
 #define JOIN(a, b) SELECT((ladder_ints)(a) < (ladder_ints)(b), a, b)
 #include "ladder/cpu/fold.h"
 
+/* Each of three steps adds to every lane that which is 1, 2 or 4 before it. */
+TARGET static void NAME(scan)(const int32_t *x, int64_t *out, int64_t steps, int64_t *sum) {
+    const ladder_eight *v = (const ladder_eight *)x;
+    ladder_longs *sums = (ladder_longs *)out;
+    const ladder_longs none = {0};
+    ladder_longs before = none + *sum;
+    for (int64_t i = 0; i < steps; i++) {
+        ladder_longs s = __builtin_convertvector(v[i], ladder_longs);
+        s += __builtin_shufflevector(s, none, 8, 0, 1, 2, 3, 4, 5, 6);
+        s += __builtin_shufflevector(s, none, 8, 8, 0, 1, 2, 3, 4, 5);
+        s += __builtin_shufflevector(s, none, 8, 8, 8, 8, 0, 1, 2, 3);
+        sums[i] = s += before;
+        before = __builtin_shufflevector(s, s, 7, 7, 7, 7, 7, 7, 7, 7);
+    }
+    *sum = before[0];
+}
+
 TARGET static void NAME(add)(const float *a, const float *b, float *out, int64_t steps) {
     const ladder_floats *u = (const ladder_floats *)a, *v = (const ladder_floats *)b;
     ladder_floats *sum = (ladder_floats *)out;
@@ -73,9 +90,9 @@ TARGET static void NAME(escape)(const ladder_picture *p, const float at[LADDER_L
     memcpy(counts, &count, sizeof count);
 }
 
-static const ladder_simd NAME(simd) = {NAME(read), NAME(sum),   NAME(product),
-                                       NAME(most), NAME(least), NAME(add),
-                                       NAME(dot),  NAME(table), NAME(escape)};
+static const ladder_simd NAME(simd) = {NAME(read),  NAME(sum),   NAME(product), NAME(most),
+                                       NAME(least), NAME(scan),  NAME(add),     NAME(dot),
+                                       NAME(table), NAME(escape)};
 
 #undef NAME
 #undef TARGET

@@ -102,9 +102,9 @@ const ladder_rung ladder_gpu_limit[] = {
 };
 
 const ladder_machine ladder_gpu = {
-    {ladder_gpu_limit, ladder_gpu_numbers, ladder_gpu_reduce, ladder_gpu_add, ladder_gpu_dot,
-     ladder_gpu_constant, ladder_gpu_atomics, ladder_gpu_histogram, ladder_gpu_julia,
-     ladder_gpu_build, ladder_gpu_find},
+    {ladder_gpu_limit, ladder_gpu_numbers, ladder_gpu_reduce, ladder_gpu_scan, ladder_gpu_add,
+     ladder_gpu_dot, ladder_gpu_constant, ladder_gpu_atomics, ladder_gpu_histogram,
+     ladder_gpu_julia, ladder_gpu_build, ladder_gpu_find},
     open_gpu,
     close_gpu,
     allocate,

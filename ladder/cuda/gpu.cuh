@@ -8,8 +8,9 @@
 #include <cuda_runtime.h>
 
 extern const ladder_rung ladder_gpu_limit[], ladder_gpu_julia[], ladder_gpu_numbers[],
-    ladder_gpu_reduce[], ladder_gpu_add[], ladder_gpu_dot[], ladder_gpu_constant[],
-    ladder_gpu_atomics[], ladder_gpu_histogram[], ladder_gpu_build[], ladder_gpu_find[];
+    ladder_gpu_reduce[], ladder_gpu_scan[], ladder_gpu_add[], ladder_gpu_dot[],
+    ladder_gpu_constant[], ladder_gpu_atomics[], ladder_gpu_histogram[], ladder_gpu_build[],
+    ladder_gpu_find[];
 
 static inline const char *why(cudaError_t error) {
     return error == cudaSuccess ? NULL : cudaGetErrorString(error);

@@ -7,7 +7,7 @@ import unittest
 
 from command import SHORT, CommandTest, run
 
-LADDERS = ["reduce", "add", "dot", "constant", "atomics", "histogram", "julia", "table"]
+LADDERS = ["reduce", "scan", "add", "dot", "constant", "atomics", "histogram", "julia", "table"]
 CPU = ["--quick", "--device", "cpu"]
 FEWER = {"table": ["--size", "64Ki"]} if SHORT else {}
 
@@ -140,8 +140,8 @@ class WithGpu(CommandTest):
                 self.assertEqual((row["device"], row["check"]), ("cuda:0", "ok"), row)
 
     def test_sizes_around_a_vector(self):
-        for n in [1, 5, 257, 1000003]:
-            for ladder in ["reduce", "add", "dot"]:
+        for n in [1, 5, 257, 2049, 1000003]:
+            for ladder in ["reduce", "scan", "add", "dot"]:
                 text = self.result("ladder", ladder, "--json", "--quick", "--device", "cuda",
                                    "--size", n)
                 checks = {json.loads(line)["check"] for line in text.splitlines()}
