@@ -9,6 +9,7 @@ A failure prints the seed that alone repeats it.
 import math
 import os
 import unittest
+from ctypes import byref
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,9 @@ import numpy as np
 import bitfold
 import devices
 import generate
+from bitfold import _scan
+from bitfold._arrays import View
+from bitfold._library import lib
 from command import SHORT
 from oracle import DTYPES, FLOATS, HELD, as_f64, round_to
 
@@ -149,10 +153,10 @@ class Case:
     def of_line(self, line):
         """The results of one line, in its order."""
         if self.cuts is None:
-            return self._of_segment(line)
-        return [each for first, end in zip(self.cuts, self.cuts[1:]) for each in self._of_segment(line[first:end])]
+            return self.of_segment(line)
+        return [each for first, end in zip(self.cuts, self.cuts[1:]) for each in self.of_segment(line[first:end])]
 
-    def _of_segment(self, line):
+    def of_segment(self, line):
         reverse, numbers = self.options.get("reverse"), numbers_of(line, self.dtype)
         numbers = numbers[::-1] if reverse else numbers
         if self.op in ("min", "max"):
@@ -171,10 +175,10 @@ class Case:
         refused = {str(each) for line in found for each in line if isinstance(each, Refused)}
         if refused:
             return refused.pop()
-        held = self._held([each for line in found for each in line])
+        held = self.held([each for line in found for each in line])
         return np.moveaxis(held.reshape(lines.shape), -1, self.axis)
 
-    def _held(self, numbers):
+    def held(self, numbers):
         if self.to == "bf16":
             bits = np.array(numbers, np.float32).view(np.uint32)
             return np.where(np.isnan(numbers), 0x7FC0, bits >> 16).astype(np.uint16)
@@ -218,12 +222,31 @@ class Scans(unittest.TestCase):
             self.call(case, own, out=own)
             np.testing.assert_array_equal(bits(own), bits(expected.astype(own.dtype, copy=False)))
 
+    def check_chunks(self, case):
+        """The first line in chunks, each after the state of those before it."""
+        lines = np.moveaxis(case.x, case.axis, -1)
+        if case.options.get("reverse") or not lines.size:
+            return
+        line = np.ascontiguousarray(lines.reshape(-1, lines.shape[-1])[0])
+        numbers = case.of_segment(line)
+        if any(isinstance(each, Refused) for each in numbers):
+            return
+        given = {k: v for k, v in case.options.items() if k not in ("axis", "dtype", "offsets", "by")}
+        rules = _scan._options(case.dtype, **{"exclusive": False, "reverse": False, "nan": "propagate"} | given)
+        state, found = bitfold.State(case.op, case.dtype, context=self.context), np.empty(len(line), HELD[case.to])
+        cuts = np.sort(case.rng.integers(0, len(line) + 1, 3)).tolist()
+        for first, end in zip([0, *cuts], [*cuts, len(line)]):
+            x, to = View(line[first:end], case.dtype), View(found[first:end], case.to)
+            self.context._call(lib.bf_state_scan, state._handle, byref(x.array), byref(rules), byref(to.array))
+        np.testing.assert_array_equal(bits(found), bits(case.held(numbers).astype(found.dtype, copy=False)))
+
     def test_random_cases(self):
         for seed in range(SEED, SEED + CASES):
             case = Case(seed)
             for self.context in devices.some(self.contexts, 3, np.random.default_rng([seed, 1])):
                 with self.subTest(seed=seed, op=case.op, dtype=case.dtype, options=case.options, context=self.context):
                     self.check(case)
+                    self.check_chunks(case)
 
     def test_long_lines(self):
         for seed in range(SEED, SEED + max(CASES // 30, 4)):
