@@ -9,7 +9,6 @@ A failure prints the seed that alone repeats it.
 import math
 import os
 import unittest
-from ctypes import byref
 from fractions import Fraction
 
 import numpy as np
@@ -17,9 +16,6 @@ import numpy as np
 import bitfold
 import devices
 import generate
-from bitfold import _scan
-from bitfold._arrays import View
-from bitfold._library import lib
 from command import SHORT
 from oracle import DTYPES, FLOATS, HELD, as_f64, round_to
 
@@ -231,13 +227,10 @@ class Scans(unittest.TestCase):
         numbers = case.of_segment(line)
         if any(isinstance(each, Refused) for each in numbers):
             return
-        given = {k: v for k, v in case.options.items() if k not in ("axis", "dtype", "offsets", "by")}
-        rules = _scan._options(case.dtype, **{"exclusive": False, "reverse": False, "nan": "propagate"} | given)
-        state, found = bitfold.State(case.op, case.dtype, context=self.context), np.empty(len(line), HELD[case.to])
-        cuts = np.sort(case.rng.integers(0, len(line) + 1, 3)).tolist()
-        for first, end in zip([0, *cuts], [*cuts, len(line)]):
-            x, to = View(line[first:end], case.dtype), View(found[first:end], case.to)
-            self.context._call(lib.bf_state_scan, state._handle, byref(x.array), byref(rules), byref(to.array))
+        state = bitfold.State(case.op, case.dtype, context=self.context)
+        chunks = np.split(line, np.sort(case.rng.integers(0, len(line) + 1, 3)))
+        alone = {"axis": None, "offsets": None, "by": None, "after": state}
+        found = np.concatenate([np.asarray(self.call(case, chunk, **alone)) for chunk in chunks])
         np.testing.assert_array_equal(bits(found), bits(case.held(numbers).astype(found.dtype, copy=False)))
 
     def test_random_cases(self):
@@ -293,6 +286,19 @@ class Forms(unittest.TestCase):
             self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, **wrong)
         for keys in ([1, 1], [[1, 1, 1]], 1):
             self.assertRaises(bitfold.ShapeError, bitfold.cumulative_sum, x, by=keys)
+
+    def test_chunks_go_on_after_a_state(self):
+        state, x = bitfold.State("sum", "f8"), np.array([[1e300, 1], [-1e300, 2]])
+        self.assertEqual(bitfold.cumulative_sum(x[0], after=state, exclusive=True).tolist(), [0, 1e300])
+        self.assertEqual(bitfold.cumulative_sum(x[1], after=state, out_dtype="f4").tolist(), [1, 3])
+        self.assertEqual((state.result(), state.info().count), (3, 4))
+        self.assertEqual(bitfold.cumulative_sum(x, after=state).tolist(), [1e300, 1e300, 4, 6])
+        for wrong in ({"axis": 1}, {"offsets": [0, 2]}, {"by": [1, 1]}, {"include_initial": True}, {"reverse": True}):
+            self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, after=state, **wrong)
+        self.assertRaises(bitfold.ShapeError, bitfold.cumulative_sum, x, after=state, axis=0)
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_sum, np.zeros(2, "f4"), after=state)
+        self.assertRaises(bitfold.StateError, bitfold.cumulative_min, x, after=state)
+        self.assertEqual((state.result(), state.info().count), (6, 8))
 
     def test_decimals_big_integers_and_times(self):
         from decimal import Decimal

@@ -5,7 +5,9 @@ from ctypes import POINTER, byref, c_int, c_size_t, c_void_p
 
 from .._arrays import NAMES, SIZES, Target, View, dtype_name, value_of
 from .._axis import offsets_of_runs
-from .._library import DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, Value, lib
+from .._library import (
+    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, StateError, Value, lib,
+)  # fmt: skip
 from .._map import _default_context, copy_array
 from .._order import _lines
 from .._times import elements, takes_times
@@ -27,6 +29,7 @@ lib.declare(
     {
         "bf_scan_dtype": (c_int, c_int, c_int, POINTER(_Options)),
         "bf_scan": (c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(_Options), POINTER(Array)),
+        "bf_state_scan": (c_int, c_void_p, POINTER(Array), POINTER(_Options), POINTER(Array)),
         "bf_scan_segments": (c_int, c_void_p, c_int, *[POINTER(Array)] * 2, POINTER(_Options), POINTER(Array)),
     }
 )
@@ -67,18 +70,33 @@ def _write_initial(target, axis, reverse, number, name):
     return _part(target.array, axis, 0 if reverse else 1, count)
 
 
-def _segments(rows, offsets, by, context):
-    """Returns a view of the offsets of the rows' segments."""
-    if offsets is not None and by is not None:
-        raise ArgumentError("offsets= and by= say the same: give one")
-    return View(offsets_of_runs(by, rows, context) if offsets is None else offsets)
+def _refuse_both(axis, initial, offsets, by, after):
+    """Refuses forms of a line that do not go together."""
+    if sum(each is not None for each in (offsets, by, after)) > 1:
+        raise ArgumentError("offsets=, by= and after= say where sums begin: give one")
+    if axis not in (None, 0) or initial is not None:
+        raise ArgumentError("segments and what follows a state go along the first axis, without include_initial")
 
 
-def _scan(op, x, axis, dtype, context, out, offsets, by, initial=None, **options):
-    context = context or _default_context()
+def _scan_after(state, op, view, *arguments):
+    if state.info().op != op:
+        raise StateError(f"a cumulative_{op} goes on after a state of {op}, not of {state.info().op}")
+    if view.scale is not None:
+        raise DtypeError("no decimals go on after a state")
+    state._context._call(lib.bf_state_scan, state._handle, byref(view.array), *arguments)
+
+
+def _scan_segments(context, op, view, offsets, by, *arguments):
+    rows = view.array.shape[0]
+    cut = View(offsets_of_runs(by, rows, context) if offsets is None else offsets)
+    context._call(lib.bf_scan_segments, context._handle, OPS[op], byref(view.array), byref(cut.array), *arguments)
+
+
+def _scan(op, x, axis, dtype, context, out, offsets, by, after, initial=None, **options):
+    context = after._context if after is not None else context or _default_context()
     cut = offsets is not None or by is not None
-    if cut and (axis not in (None, 0) or initial is not None):
-        raise ArgumentError("segments go along the first axis, without include_initial")
+    if cut or after is not None:
+        _refuse_both(axis, initial, offsets, by, after)
     view, along, shape = _lines(x, 0 if cut else axis, dtype)
     rules = _options(view.dtype, **options)
     number = lib.bf_scan_dtype(OPS[op], DTYPES[view.dtype], byref(rules))
@@ -96,15 +114,18 @@ def _scan(op, x, axis, dtype, context, out, offsets, by, initial=None, **options
     to = target.array
     if initial is not None:
         to = _write_initial(target, along, rules.reverse, initial, name)
-    segments = _segments(shape[0], offsets, by, context) if cut else None
-    function, where = (lib.bf_scan_segments, byref(segments.array)) if cut else (lib.bf_scan, along)
-    context._call(function, context._handle, OPS[op], byref(view.array), where, byref(rules), byref(to))
+    if after is not None:
+        _scan_after(after, op, view, byref(rules), byref(to))
+    elif cut:
+        _scan_segments(context, op, view, offsets, by, byref(rules), byref(to))
+    else:
+        context._call(lib.bf_scan, context._handle, OPS[op], byref(view.array), along, byref(rules), byref(to))
     return target.made
 
 
 def cumulative_sum(
     x, *, axis=None, include_initial=False, exclusive=False, reverse=False, nan="propagate", overflow="error",
-    out_dtype=None, offsets=None, by=None, out=None, dtype=None, context=None,
+    out_dtype=None, offsets=None, by=None, after=None, out=None, dtype=None, context=None,
 ):  # fmt: skip
     """Returns the sum of the elements up to each one along axis (None: all elements as one line).
 
@@ -115,9 +136,11 @@ def cumulative_sum(
 
     The sums begin again with each segment of rows x[offsets[s]:offsets[s + 1]], or with each run of equal
     neighbouring keys in by, one for each row; offsets go from 0 to the number of rows. x is in the host's memory then.
+    after: a State of sums, behind whose elements those of x come; it absorbs them, so that chunks follow each other.
 
     Errors: RangeError (a sum does not fit), ArgumentError (x has no such axis; offsets that decrease or are not those
-    of x), ShapeError (not one key for each row), NanError (a NaN under nan="error").
+    of x), ShapeError (not one key for each row), NanError (a NaN under nan="error"), StateError (a state of something
+    else).
 
     >>> bitfold.cumulative_sum(numpy.array([1e20, 1, -1e20]))
     array([1.e+20, 1.e+20, 1.e+00])
@@ -128,16 +151,19 @@ def cumulative_sum(
     array([1, 2, 5, 9])
     >>> bitfold.cumulative_sum(numpy.array([1, 2, 3, 4]), by=numpy.array([7, 7, 3, 7]))
     array([1, 3, 3, 4])
+    >>> state = bitfold.State("sum", "f64")
+    >>> [bitfold.cumulative_sum(chunk, after=state) for chunk in (numpy.array([1e20, 1]), numpy.array([-1e20, 2]))]
+    [array([1.e+20, 1.e+20]), array([1., 3.])]
     """
     return _scan(
-        "sum", x, axis, dtype, context, out, offsets, by, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        "sum", x, axis, dtype, context, out, offsets, by, after, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
         nan=nan, overflow=overflow, out_dtype=out_dtype,
     )  # fmt: skip
 
 
 def cumulative_prod(
     x, *, axis=None, include_initial=False, exclusive=False, reverse=False, overflow="error", offsets=None, by=None,
-    out=None, dtype=None, context=None,
+    after=None, out=None, dtype=None, context=None,
 ):  # fmt: skip
     """Returns the product of the integers up to each one along axis, as cumulative_sum does: int64 or uint64.
     include_initial adds a 1.
@@ -148,15 +174,15 @@ def cumulative_prod(
     array([  1,   2,   6,  24, 120])
     """
     return _scan(
-        "prod", x, axis, dtype, context, out, offsets, by, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        "prod", x, axis, dtype, context, out, offsets, by, after, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
         nan="propagate", overflow=overflow,
     )  # fmt: skip
 
 
 @takes_times(elements)
 def cumulative_min(
-    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, out=None,
-    dtype=None, context=None,
+    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, after=None,
+    out=None, dtype=None, context=None,
 ):  # fmt: skip
     """Returns the least of the elements up to each one along axis, as cumulative_sum does; -0 is less than 0.
     empty: the least of none.
@@ -167,14 +193,14 @@ def cumulative_min(
     array([3., 3., 2., 2.])
     """
     return _scan(
-        "min", x, axis, dtype, context, out, offsets, by, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+        "min", x, axis, dtype, context, out, offsets, by, after, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
     )
 
 
 @takes_times(elements)
 def cumulative_max(
-    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, out=None,
-    dtype=None, context=None,
+    x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, after=None,
+    out=None, dtype=None, context=None,
 ):  # fmt: skip
     """Returns the greatest of the elements up to each one along axis, as cumulative_min does the least.
 
@@ -184,5 +210,5 @@ def cumulative_max(
     array([9., 9., 9., 9.])
     """
     return _scan(
-        "max", x, axis, dtype, context, out, offsets, by, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+        "max", x, axis, dtype, context, out, offsets, by, after, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
     )
