@@ -26,6 +26,7 @@
 #include "rules/reduce/terms.h"
 #include "rules/scan/quantile.h"
 #include "rules/scan/span.h"
+#include "rules/scan/window.h"
 #include "rules/table/entry.h"
 
 #ifdef __CUDACC__
@@ -103,6 +104,9 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
                       bf_quantile_make(dtype, BF_F64, 3, bits, bits ^ 1, between.weight));
     out[1] ^= (uint64_t)bf_median_between(9).below;
     out[2] ^= (uint64_t)bf_quantile_to(dtype, BF_QUANTILE_LOWER) ^ (uint64_t)bf_median_to(dtype);
+    const bf_window window = {BF_VAR, BF_KIND_MOMENTS, false, dtype, BF_F64, options, 1};
+    if (!bf_window_told(&window, group.counts, out)) out[0] = bf_window_sum(&window, &group, &work);
+    out[1] ^= bf_window_element(&window, bits) ^ (uint64_t)bf_window_dtype(&window, BF_F32);
     double s = x, e = 0, g = 0;
     const void *in[] = {&bits};
     const bf_terms terms = {dtype, 1, in, 0};
