@@ -340,7 +340,7 @@ static void the_first_wrong_index_is_named(void **unused) {
                                                    &device.index, &later,
                                                    i ? &most : &device.values, NULL, NULL),
                              BF_OK);
-            if (i == 1) continue; /* of two calls that fail, the first is reported */
+            if (i == 1) continue; /* the first of two calls that fail is reported */
             while (i == 0 && (status = bf_context_failure(gpu)) == BF_OK) {
             }
             if (i > 0) status = bf_context_synchronize(gpu);

@@ -113,7 +113,6 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     valid = valid && bf_terms_add(&s, &e, x) && bf_terms_add_f64(&s, &e, &g, x);
     out[0] += bf_terms_sum(&terms, &valid);
     out[1] += bf_narrow_odd(bf_terms_odd(s, e)) < bf_terms_f64(s, e, g);
-    const bf_window window = {BF_MIN, BF_KIND_EXTREME, false, dtype, BF_F64, options, 1};
     const bf_window_quantiles quantiles = {&x, 1, BF_QUANTILE_HAZEN};
     out[0] ^=
         bf_window_quantile(&window, words, words + 2, bf_window_between(&quantiles, 0, 9).weight);

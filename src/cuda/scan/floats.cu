@@ -78,7 +78,7 @@ __device__ __forceinline__ bool round_surely(double a, double b, double c, doubl
     if constexpr (to == BF_F64) {
         const rounded s = add_exactly(a, b);
         const double rest = c + s.error, sum = s.sum + rest;
-        const double error = rest - (sum - s.sum); /* or the margin is over 2^-51 of the sum */
+        const double error = rest - (sum - s.sum); /* if |rest| <= |s|; else the margin is wide */
         *bits = bits_of(sum);
         return sum != 0 && sum + (error + margin) == sum && sum + (error - margin) == sum;
     }
@@ -198,8 +198,7 @@ template <bf_dtype D> struct float_sum {
 /* What the elements of a tile tell beforehand. */
 template <bf_dtype D> struct float_range {
     typedef format<D> F;
-    /* Of the upper 32 bits of twice an element: the least of others than 0, minus 1, and the most
-     */
+    /* The upper 32 bits of twice an element: the least that are not 0, minus 1, and the most. */
     uint32_t least, most;
     uint32_t is_odd; /* some element is -0, or another of which these bits are 0 */
 

@@ -253,7 +253,7 @@ struct nothing_seen {
 template <class S> struct group { typename S::Element x[GROUP]; };
 struct group_results {
     uint64_t bits[GROUP];
-    int wrong; /* of any */
+    int wrong; /* what is, with any of them */
 };
 
 /* The way that fits all states: a tile's sums are states, too. Other ways have their own sums, and
@@ -303,7 +303,7 @@ template <class S> struct ways {
 struct tile_place {
     int64_t tile, line, first;
     int n;
-    int64_t begin, step; /* of elements */
+    int64_t begin, step; /* where its elements lie */
 };
 
 template <class S>
