@@ -80,24 +80,32 @@ static void add_by_rules(const series *s) {
 /* --- measuring --- */
 
 /* Measures the first n terms, or fewer, if they hold a special or span more than any window. */
-static extent measure_terms(const series *s, bf_format f, size_t n) {
+static inline __attribute__((always_inline)) extent measure(const series *s, bf_format f, bool pair,
+                                                            size_t n) {
     extent e = {.at = {-BEYOND, BEYOND}};
     for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX); i++) {
-        if (special_at(s, f, i)) {
+        uint64_t a = load_element(s, s->a, i), b = pair ? load_element(s, s->b, i) : 0;
+        if (pair ? bf_sum_special_pair(f, a, b) : bf_sum_special(f, a)) {
             e.special = true;
             return e;
         }
-        bf_finite x = bf_decode(f, load_element(s, s->a, i)), y = {.magnitude = 1};
-        if (s->b) y = bf_decode(f, load_element(s, s->b, i));
+        bf_finite x = bf_decode(f, a), y = {.magnitude = 1};
+        if (pair) y = bf_decode(f, b);
         if (x.magnitude == 0 || y.magnitude == 0) continue;
-        int at = x.position + y.position + (s->b ? 2 : 1) * bf_format_least(f);
-        int top = at + bf_bit_length(x.magnitude) + (s->b ? bf_bit_length(y.magnitude) : 0);
+        int at = x.position + y.position + (pair ? 2 : 1) * bf_format_least(f);
+        int top = at + bf_bit_length(x.magnitude) + (pair ? bf_bit_length(y.magnitude) : 0);
         int least = at + __builtin_ctzll(x.magnitude) + __builtin_ctzll(y.magnitude);
         if (top > e.at.top) e.at.top = top;
         if (least < e.at.least) e.at.least = least;
     }
     if (e.at.top < e.at.least) e.at.top = e.at.least = 0; /* nothing but zeros */
     return e;
+}
+
+static extent measure_terms(const series *s, size_t n) {
+    if (s->dtype == BF_F64)
+        return s->b ? measure(s, bf_format_f64(), true, n) : measure(s, bf_format_f64(), false, n);
+    return s->b ? measure(s, bf_format_f32(), true, n) : measure(s, bf_format_f32(), false, n);
 }
 
 /* The smallest window that holds e; false: none does. */
@@ -194,7 +202,7 @@ static void add_misfit(const series *s, bf_format f) {
     memory->credit -= MISFIT_COST;
     bool fits = widen_window(s->layout, &window) && add_in_window(s, &window);
     if (!fits) {
-        extent e = measure_terms(s, f, s->n);
+        extent e = measure_terms(s, s->n);
         if (e.special) {
             add_without_specials(s, f);
             return;
@@ -209,9 +217,8 @@ static void add_misfit(const series *s, bf_format f) {
 
 /* The first window, from the first `sample` terms of n. Among n times as many the least is n times
  * as small, as a rule, and so is its last bit; of squares, its square. */
-static void guess_by_sample(const series *s, bf_format f, size_t sample, size_t n,
-                            bf_window_memory *window) {
-    extent e = measure_terms(s, f, sample);
+static void guess_by_sample(const series *s, size_t sample, size_t n, bf_window_memory *window) {
+    extent e = measure_terms(s, sample);
     int below = bf_bit_length(n / sample) * (s->a == s->b ? 2 : 1);
     bool fits = !e.special && choose_window(e, s->layout, window);
     if (!fits) window->levels = 0;
@@ -221,11 +228,11 @@ static void guess_by_sample(const series *s, bf_format f, size_t sample, size_t 
     if (fits && choose_window(e, s->layout, &wider)) *window = wider;
 }
 
-static void guess_window(const series *s, bf_format f, bf_window_memory *window) {
+static void guess_window(const series *s, bf_window_memory *window) {
     size_t sample = s->n / SAMPLE_SHARE;
     if (sample < SAMPLE_LEAST) sample = s->n < SAMPLE_LEAST ? s->n : SAMPLE_LEAST;
     if (sample > SAMPLE_MOST) sample = SAMPLE_MOST;
-    guess_by_sample(s, f, sample, s->n, window);
+    guess_by_sample(s, sample, s->n, window);
 }
 
 /* ---- windows for other loops ----------------------------------------------------------------- */
@@ -238,7 +245,7 @@ bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample
                      bf_window_memory *window) {
     bf_dtype held = dtype == BF_F64 ? BF_F64 : BF_F32;
     const series s = {.dtype = held, .a = a, .b = b, .layout = layout_of(dtype, b != NULL)};
-    guess_by_sample(&s, bf_format_of(held), sample, n, window);
+    guess_by_sample(&s, sample, n, window);
     return window->levels > 0;
 }
 
@@ -260,7 +267,7 @@ static void add_series(const series *s, bf_format f) {
         add_by_rules(s);
         return;
     }
-    if (memory->levels == 0) guess_window(s, f, memory);
+    if (memory->levels == 0) guess_window(s, memory);
     if (memory->levels > 0 && add_in_window(s, memory)) {
         if (memory->credit < CREDIT_MAX) memory->credit++;
         return;
