@@ -90,7 +90,7 @@ bf_where bf_where_is(const void *p, int *device) {
     int ordinal = -1;
     void *values[] = {&type, &managed, &ordinal};
     if (device != NULL) *device = -1;
-    get_attributes *function = find_function();
+    get_attributes *function = p != NULL ? find_function() : NULL;
     if (function == NULL || function(3, attributes, values, (uintptr_t)p) != 0)
         return BF_WHERE_HOST;
     if (type != TYPE_HOST && type != TYPE_DEVICE) return BF_WHERE_HOST;
