@@ -63,11 +63,12 @@ state + table  # type: ignore[operator]
 wrong: str = bitfold.mean(x)  # type: ignore[assignment]
 '''
 
-# What stubtest need not compare: private modules, the library, what needs PyTorch, and how objects end.
+# What stubtest need not compare: private modules, the library, what needs PyTorch or JAX, and how objects end.
 ALLOWED = r"""bitfold\._.*
 bitfold\.libbitfold
 bitfold\.libbitfold-read
 bitfold\.torch.*
+bitfold\.jax.*
 bitfold\..*\.__del__
 """
 
