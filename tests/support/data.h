@@ -104,6 +104,11 @@ static inline void fill(bf_dtype dtype, void *data, int64_t n, data_kind k, uint
     size_t bytes = bf_dtype_size(dtype);
     try_data("%lld elements of %s, of kind %d, from seed %llu", (long long)n, bf_dtype_name(dtype),
              (int)k, (unsigned long long)seed);
+    if (dtype == BF_I128) { /* two halves each */
+        dtype = BF_U64;
+        bytes = 8;
+        n *= 2;
+    }
     for (int64_t i = 0; i < n; i++) {
         bits = random_element(dtype, k, i, bits, &seed);
         store_bits((char *)data + (size_t)i * bytes, bytes, bits);
