@@ -24,9 +24,9 @@ struct bf_tiles {
     int64_t first;     /* its first element */
     regex_t *patterns; /* the program's; NULL: there are none */
     bf_arena arena;
-    bool lack;    /* there was no memory for strings */
-    size_t width; /* bytes of an element that a tile has room for */
-    uint64_t tile[];
+    bool lack;                    /* there was no memory for strings */
+    size_t width;                 /* bytes of an element that a tile has room for */
+    _Alignas(64) uint64_t tile[]; /* vectors of them cross no line of the cache */
 };
 
 static size_t width_of(const bf_expression_program *p) {
