@@ -322,6 +322,7 @@ const ladder_rung ladder_gpu_scan[] = {
      0},
     {"chained", "one pass: each tile waits for the sum of the one before", run_chained, 0},
     {"look-back", "one pass: a tile adds up what the 32 before it have told", run_look_back, 0},
-    {"ours", "bf_scan: tiles are read again from the cache; exact or an error", ladder_ours_scan, LADDER_OURS},
+    {"ours", "bf_scan: tiles are read again from the cache; exact or an error", ladder_ours_scan,
+     LADDER_OURS},
     {NULL, NULL, NULL, 0},
 };

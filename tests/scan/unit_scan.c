@@ -287,11 +287,12 @@ static void every_dtype_and_length(void **unused) {
 /* Long enough for several threads to take parts of it. */
 static void long_lines(void **unused) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16, BF_I32, BF_U64, BF_BOOL};
+    const int step = CASE_STEP > 1 ? CASE_STEP : DATA_SHARE > 1 ? 2 : 1;
     line l;
     (void)unused;
     for (int d = 0; d < 7; d++)
         for (int o = 0; o < 4; o += 1 + (d > 0))
-            for (int k = 0; k < KIND_COUNT; k += 1 + (d > 1)) {
+            for (int k = (d + o) % CASE_STEP; k < KIND_COUNT; k += step + (d > 1)) {
                 if (!fill_line(&l, ops[o], dtypes[d], LONG, (data_kind)k, (uint64_t)(k + 1)))
                     continue;
                 expect_results(&l);
@@ -518,10 +519,12 @@ static void check_segments(bf_context *context, void *arg) {
 static void segments(void **unused) {
     static const int64_t longest[] = {4, 90, 3000, 60000};
     uint64_t seed = 0;
+    int number = 0;
     (void)unused;
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int o = 0; o < 4; o++)
             for (int n = (d + o) % 4; n < 4; n += is_float(all_dtypes[d]) && o == 0 ? 1 : 4) {
+                if (number++ % CASE_STEP != 0) continue;
                 const data_kind kind = (data_kind)(seed % KIND_COUNT);
                 if (!fill_line(&cut.all, ops[o], all_dtypes[d], LONG, kind, seed++)) continue;
                 if (is_float(cut.all.dtype) && seed % 2 == 0) put_specials(&cut.all, seed);
