@@ -291,7 +291,7 @@ template <class S> struct by_states {
 /* Other states have more ways, and what a tile's elements tell beforehand (Range) decides. */
 template <class S> struct ways {
     typedef nothing_seen Range;
-    static constexpr int blocks = 4; /* that a multiprocessor holds at least */
+    static constexpr int blocks = 4; /* a multiprocessor holds so many at least */
     template <class Run>
     static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &,
                                                 const Run &run) {

@@ -14,7 +14,8 @@ enum {
     SHORT = 512,       /* lines no longer are a warp's, or a thread's */
     COLUMNS = 1 << 14, /* so many keep all threads busy, a thread a line */
     /* Tiles that a GPU's blocks hold at a time have come and gone when one is scanned, and the
-     * cache still has its elements: an H200 took 1.2 times as long at 192, and at 768 for i64. */
+     * cache still has its elements: an H200 took 1.1 to 1.3 times as long at 192, and with i64
+     * 1.1 times at 768. */
     LAG = 576
 };
 

@@ -56,7 +56,7 @@ struct bf_cuda_scan_params {
 struct bf_cuda_scan_kernels {
     const void *tiles, *warps, *columns;
     int tile;    /* elements of a tile */
-    int packets; /* that hold a state */
+    int packets; /* a state has so many */
 };
 
 bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p);
