@@ -17,4 +17,9 @@ static inline uint64_t bf_bits_of_double(double x) {
     return bits;
 }
 
+/* 2^exponent, a normal double. */
+static inline double bf_power_of_two(int exponent) {
+    return bf_double_of_bits((uint64_t)(exponent + 1023) << 52);
+}
+
 #endif

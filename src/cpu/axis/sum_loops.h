@@ -4,6 +4,7 @@
  * The file that includes it defines sqrt_f64(x), and may define LOAD_PARTS: load_part_f64(p, n) and
  * load_part_f32(p, n), the first n < LANES elements at p and zeros. A zero that is added changes
  * nothing but the sign of a sum of nothing but -0, which callers see to. */
+#include "base/double.h"
 #include "cpu/axis/axis.h"
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/totals.h"
@@ -460,16 +461,9 @@ INLINE vf64 load_totals(const bf_totals *totals, int i, vf64 *low, vi64 *lost, v
     return add_exactly(sum, *low, low);
 }
 
-INLINE double power_of_two(int exponent) {
-    int64_t bits = (int64_t)(exponent + 1023) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static void round_totals(const bf_totals *totals, const double *divisors, int n, bool root,
                          double *to) {
-    const double unit = power_of_two(bf_totals_exponent(totals));
+    const double unit = bf_power_of_two(bf_totals_exponent(totals));
     for (int i = 0; i < n; i += LANES) {
         vi64 lost = {0}, wrong = {0};
         vf64 low, y = load_totals(totals, i, &low, &lost, &wrong) * unit;
@@ -489,8 +483,8 @@ static void round_totals(const bf_totals *totals, const double *divisors, int n,
  * others are wrong by less than 2^-100 of n * sum x^2. */
 static void round_spreads(const bf_totals *sum, const bf_totals *squares, const double *lengths,
                           int ddof, int n, bool root, double *to) {
-    const double unit = power_of_two(bf_totals_exponent(sum));
-    const double square_unit = power_of_two(bf_totals_exponent(squares));
+    const double unit = bf_power_of_two(bf_totals_exponent(sum));
+    const double square_unit = bf_power_of_two(bf_totals_exponent(squares));
     for (int i = 0; i < n; i += LANES) {
         vi64 wrong = {0}, lost = {0};
         vf64 terms = load_f64((const char *)(lengths + i)), s_low, q_low, rest, low;

@@ -79,10 +79,6 @@ static range range_of(reader *r) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-static double power_of_two(int exponent) {
-    return bf_double_of_bits((uint64_t)(exponent + 1023) << 52);
-}
-
 /* A number between all elements, if none is more than twice another: the difference of two such
  * doubles is exact. Else 0. */
 static double shift_of(range x) {
@@ -91,7 +87,7 @@ static double shift_of(range x) {
     return near ? x.least + (x.most - x.least) / 2 : 0;
 }
 
-static double start_of(int exponent) { return 1.5 * power_of_two(exponent + 52); }
+static double start_of(int exponent) { return 1.5 * bf_power_of_two(exponent + 52); }
 
 /* Windows have fewer than 2^bits elements, each of at most 2^top. So no sum exceeds 2^52 of its
  * units: a square is at most 2^(2 top), a cross product 2^(2 top - square), and what is left of
@@ -109,8 +105,8 @@ static void set_units(units *u, int top, int bits) {
     u->in_doubles.cross = start_of(2 * top - square + bits - 52);
     u->in_doubles.rest = start_of(2 * top - 2 * square + bits - 53);
     u->in_doubles.whole = start_of(top - 2 * square);
-    u->sum_error = power_of_two(top + 2 * bits - 104);
-    u->spread_error = power_of_two(2 * top - 100) + power_of_two(2 * top + 2 * bits - 102);
+    u->sum_error = bf_power_of_two(top + 2 * bits - 104);
+    u->spread_error = bf_power_of_two(2 * top - 100) + bf_power_of_two(2 * top + 2 * bits - 102);
 }
 
 /* Finds units for the elements of a tile. False: there are none. */
