@@ -45,6 +45,7 @@
 #include "bitfold/memory.h"
 #include "bitfold/options.h"
 #include "bitfold/order.h"
+#include "bitfold/pair.h"
 #include "bitfold/reduce.h"
 #include "bitfold/scan.h"
 #include "bitfold/state.h"

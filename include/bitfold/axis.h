@@ -43,11 +43,16 @@ BF_API bf_dtype bf_reduce_dtype(bf_reduction op, bf_dtype dtype, const bf_reduce
  * fibre, becomes one result. An axis is -ndim to ndim - 1, negative ones count from the end, and
  * none may be given twice; n is 0 to ndim. `values` has the shape of the array without these axes,
  * or with an extent of 1 in place of each. argmin and argmax give the position within the fibre, in
- * C order; op is any but BF_DOT and BF_DESCRIBE. options may be NULL. */
+ * C order; op is any of one array but BF_DESCRIBE. options may be NULL. */
 BF_API bf_status bf_reduce_axes(bf_context *context, bf_reduction op, const bf_array *array,
                                 const int axes[], int n, const bf_reduce_options *options,
                                 const bf_array *values, const bf_array *fits);
-/* The dot products of the fibres of a and b, which have one shape and dtype. */
+/* Reduces the fibres of a and b, which have one shape and dtype, by a reduction of pairs (pair.h);
+ * and their dot products. */
+BF_API bf_status bf_reduce_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
+                                     const bf_array *b, const int axes[], int n,
+                                     const bf_reduce_options *options, const bf_array *values,
+                                     const bf_array *fits);
 BF_API bf_status bf_dot_axes(bf_context *context, const bf_array *a, const bf_array *b,
                              const int axes[], int n, const bf_reduce_options *options,
                              const bf_array *values, const bf_array *fits);
@@ -63,6 +68,10 @@ BF_API bf_status bf_dot_axes(bf_context *context, const bf_array *a, const bf_ar
 BF_API bf_status bf_reduce_segments(bf_context *context, bf_reduction op, const bf_array *array,
                                     const bf_array *offsets, const bf_reduce_options *options,
                                     const bf_array *values, const bf_array *fits);
+BF_API bf_status bf_reduce_pair_segments(bf_context *context, bf_reduction op, const bf_array *a,
+                                         const bf_array *b, const bf_array *offsets,
+                                         const bf_reduce_options *options, const bf_array *values,
+                                         const bf_array *fits);
 BF_API bf_status bf_dot_segments(bf_context *context, const bf_array *a, const bf_array *b,
                                  const bf_array *offsets, const bf_reduce_options *options,
                                  const bf_array *values, const bf_array *fits);
@@ -77,6 +86,10 @@ BF_API bf_status bf_dot_segments(bf_context *context, const bf_array *a, const b
 BF_API bf_status bf_reduce_index(bf_context *context, bf_reduction op, const bf_array *array,
                                  const bf_array *index, const bf_reduce_options *options,
                                  const bf_array *values, const bf_array *fits);
+BF_API bf_status bf_reduce_pair_index(bf_context *context, bf_reduction op, const bf_array *a,
+                                      const bf_array *b, const bf_array *index,
+                                      const bf_reduce_options *options, const bf_array *values,
+                                      const bf_array *fits);
 BF_API bf_status bf_dot_index(bf_context *context, const bf_array *a, const bf_array *b,
                               const bf_array *index, const bf_reduce_options *options,
                               const bf_array *values, const bf_array *fits);
@@ -127,7 +140,7 @@ BF_API bf_status bf_reduce_index_async(bf_context *context, bf_reduction op, con
  * it: 8 to 64 bytes a state are usual, and 1.8 KiB the most. Those of all other reductions are in
  * host memory, and absorb on the CPU arrays that it can read: of BF_ARGMIN, BF_ARGMAX and BF_PROD
  * of integers 56 bytes, of BF_PROD of floats 0.5 KiB and more for more elements, of BF_DOT and
- * BF_DESCRIBE up to 1.8 KiB.
+ * BF_DESCRIBE up to 1.8 KiB, of other pairs and of powers up to 5.4 KiB.
  *
  * States of argmin, argmax, describe and prod of floats are ordered, as those of state.h are: each
  * knows the index of its next element (0 at first). Along axes and by segments it is the position
@@ -164,7 +177,7 @@ BF_API bf_status bf_states_absorb_segments(bf_states *states, const bf_array *ar
 BF_API bf_status bf_states_absorb_index(bf_states *states, const bf_array *array,
                                         const bf_array *index);
 
-/* Absorbs products (BF_DOT), with the other factors in b, of the same shape. */
+/* Absorbs pairs (pair.h): b has the shape of a. */
 BF_API bf_status bf_states_absorb_pair_axes(bf_states *states, const bf_array *a, const bf_array *b,
                                             const int axes[], int n);
 BF_API bf_status bf_states_absorb_pair_segments(bf_states *states, const bf_array *a,

@@ -3,6 +3,8 @@
  *   sum, mean      the exact value, rounded once (to nearest, ties to even)
  *   var, std       from the exact moments, rounded once: never negative, no cancellation
  *   sumsq, norm    the sum of squares, and its square root: exact, rounded once
+ *   skew, kurtosis from the exact moments, rounded once: of ddof 0 the moments' own, of ddof 1
+ *                  without bias; NaN of a constant
  *   prod           integers: exact up to 128 bits; floats: a fixed tree over the index in
  *                  double-double, rounded once (docs/numerics.md): an error below 1 ulp, and no
  *                  over- or underflow on the way
@@ -34,7 +36,8 @@ typedef struct bf_reduce_options {
     bf_nan_policy nan;  /* floats only; default: propagate */
     bf_dtype out_dtype; /* BF_NONE (default), BF_F64 or BF_F32: what to round to, once, from the
                            exact value; not for min, max, argmin and argmax */
-    int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
+    int ddof;           /* var, std and cov: divide by n - ddof, wvar and wstd by their weights less
+                           as much; skew and kurtosis: 1 takes the bias out; 0 (default) or 1 */
     bf_overflow_policy overflow; /* prod of integers: error (default), or wrap modulo 2^64 */
     const bf_value *empty; /* for many at once (axis.h): the min, max, argmin or argmax of nothing,
                               of the results' dtype; NULL: BF_E_EMPTY */
@@ -46,18 +49,19 @@ typedef struct bf_reduce_options {
                               bf_state_rescale), nor for many at once but groups */
     int later;             /* for calls on a stream (axis.h): 1: what the data make wrong fails, and
                               bf_context_failure says so; 0 (default): such calls go on */
+    bf_weights weights;    /* wvar and wstd: what weights say; default: how often a value counts */
 } bf_reduce_options;
 
 /* BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP). */
 #define BF_REDUCE_OPTIONS(...) BF_OPTIONS_OF(bf_reduce_options, __VA_ARGS__)
 
-/* Reduces array by op: any but BF_DOT (dot.h) and BF_DESCRIBE (describe.h). options may be NULL.
- * The value's dtype is options->out_dtype if given. Otherwise it is BF_I192 for sum, sumsq and prod
- * of integers and bools (with BF_OVERFLOW_WRAP, BF_I64 or BF_U64 for prod), and for min and max of
- * BF_I128; BF_I64 for argmin and argmax; the array's for min and max; BF_F64 for all others. O(n).
- * The array is read once, and not copied if it is contiguous. Errors: BF_E_ARGUMENT, BF_E_DTYPE,
- * BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW (prod of integers past 128 bits, sumsq of BF_I128
- * past 192 bits), BF_E_MEMORY. */
+/* Reduces array by op: any but those of pairs (pair.h) and BF_DESCRIBE (describe.h). options may be
+ * NULL. The value's dtype is options->out_dtype if given. Otherwise it is BF_I192 for sum, sumsq
+ * and prod of integers and bools (with BF_OVERFLOW_WRAP, BF_I64 or BF_U64 for prod), and for min
+ * and max of BF_I128; BF_I64 for argmin and argmax; the array's for min and max; BF_F64 for all
+ * others. O(n). The array is read once, and not copied if it is contiguous. Errors: BF_E_ARGUMENT,
+ * BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW (prod of integers past 128 bits,
+ * sumsq of BF_I128 past 192 bits), BF_E_MEMORY. */
 BF_API bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
                            const bf_reduce_options *options, bf_value *value);
 

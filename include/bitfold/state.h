@@ -34,9 +34,9 @@ BF_API void bf_state_destroy(bf_state *state);
 BF_API bf_status bf_state_clear(bf_state *state);
 
 /* Takes in an array of the state's dtype; its elements follow those absorbed before. A state of
- * BF_DOT takes pairs: bf_state_absorb_pair, with two arrays of one shape. On failure the state is
- * as it was. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW (more than 2^62 elements
- * in all), BF_E_MEMORY. */
+ * Reductions of pairs (pair.h) take two: bf_state_absorb_pair, with arrays of one shape. On failure
+ * the state is as it was. Errors: BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW (more than
+ * 2^62 elements in all), BF_E_MEMORY. */
 BF_API bf_status bf_state_absorb(bf_state *state, const bf_array *chunk);
 BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const bf_array *b);
 
@@ -46,7 +46,7 @@ BF_API bf_status bf_state_absorb_pair(bf_state *state, const bf_array *a, const 
  * time, and shards of host memory are split among them. On failure the state is as it was. Errors:
  * as bf_state_absorb. */
 BF_API bf_status bf_state_absorb_shards(bf_state *state, const bf_array shards[], int n);
-/* Absorbs products (BF_DOT): a[i] and b[i] have one shape, and are best in the same memory. */
+/* Absorbs pairs (bf_reduce_pair): a and b have one shape, and are best in the same memory. */
 BF_API bf_status bf_state_absorb_pair_shards(bf_state *state, const bf_array a[],
                                              const bf_array b[], int n);
 
@@ -87,12 +87,18 @@ BF_API bf_status bf_state_retract(bf_state *into, const bf_state *from);
 BF_API bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
                                  bf_value *value);
 
+/* Writes another result of what the state holds: of a reduction that keeps the same sums
+ * (BF_REDUCTION_LIST), as the mean and the sum do, or the slope and the correlation. Errors: as
+ * bf_state_result; BF_E_ARGUMENT for one that keeps others. */
+BF_API bf_status bf_state_result_of(const bf_state *state, bf_reduction op,
+                                    const bf_reduce_options *options, bf_value *value);
+
 typedef struct bf_state_info {
     size_t size; /* sizeof(bf_state_info): set before the call, see bitfold.h */
     bf_reduction op;
     bf_dtype dtype;
-    int64_t count; /* elements absorbed, NaNs among them; pairs for BF_DOT */
-    int64_t nan;   /* NaNs among them; pairs with a NaN for BF_DOT */
+    int64_t count; /* elements absorbed, NaNs among them; or pairs */
+    int64_t nan;   /* NaNs among them; or pairs with a NaN */
     int64_t inf;   /* infinities; pairs with an infinite product for BF_DOT; -1 where this op does
                       not count them (min, max, argmin, argmax, prod of integers) */
     int64_t next;  /* ordered states: the index of the next element; otherwise count */

@@ -92,8 +92,9 @@ typedef enum bf_result_class {
 } bf_result_class;
 
 /* X(identifier, number, name, state, result, text). A state keeps a SUM, the sum of SQUARES, both
- * (MOMENTS), the sum of the products of pairs (DOT), an EXTREME, a PRODUCT, or all that is in a
- * DESCRIPTION. The result is BF_RESULT_... */
+ * (MOMENTS), the sums of four POWERS, the sum of the products of pairs (DOT), the sums of both,
+ * their squares and their products (COMOMENTS), sums with weights (WEIGHTED), an EXTREME, a
+ * PRODUCT, or all that is in a DESCRIPTION. The result is BF_RESULT_... */
 #define BF_REDUCTION_LIST(X)                                                                       \
     X(SUM, 1, sum, SUM, EXACT, "the exact sum, rounded once")                                      \
     X(PROD, 12, prod, PRODUCT, EXACT, "the product: exact of integers, by a fixed tree of floats") \
@@ -103,6 +104,16 @@ typedef enum bf_result_class {
     X(SUMSQ, 5, sumsq, SQUARES, EXACT, "the exact sum of squares, rounded once")                   \
     X(NORM, 6, norm, SQUARES, ROUNDED, "the 2-norm: the root of the exact sum of squares")         \
     X(DOT, 7, dot, DOT, EXACT, "the exact dot product, rounded once")                              \
+    X(SKEW, 14, skew, POWERS, ROUNDED, "the skewness, from the exact moments, rounded once")       \
+    X(KURTOSIS, 15, kurtosis, POWERS, ROUNDED, "the excess kurtosis, from the exact moments")      \
+    X(COV, 16, cov, COMOMENTS, ROUNDED, "the covariance of pairs, rounded once")                   \
+    X(CORR, 17, corr, COMOMENTS, ROUNDED, "the correlation of pairs (Pearson's), rounded once")    \
+    X(SLOPE, 18, slope, COMOMENTS, ROUNDED, "the slope of the line that fits pairs best")          \
+    X(INTERCEPT, 19, intercept, COMOMENTS, ROUNDED, "where that line meets x = 0")                 \
+    X(R2, 20, r2, COMOMENTS, ROUNDED, "the square of the correlation of pairs")                    \
+    X(WMEAN, 21, wmean, WEIGHTED, ROUNDED, "the mean with weights, rounded once")                  \
+    X(WVAR, 22, wvar, WEIGHTED, ROUNDED, "the variance with weights, rounded once")                \
+    X(WSTD, 23, wstd, WEIGHTED, ROUNDED, "the standard deviation with weights")                    \
     X(MIN, 8, min, EXTREME, ELEMENT, "the minimum; -0 is less than +0")                            \
     X(MAX, 9, max, EXTREME, ELEMENT, "the maximum; -0 is less than +0")                            \
     X(ARGMIN, 10, argmin, EXTREME, INDEX, "the first index that holds the minimum")                \
@@ -147,6 +158,12 @@ typedef enum bf_nan_policy {
     BF_NAN_SKIP = 1,      /* as if the element were absent */
     BF_NAN_ERROR = 2      /* BF_E_NAN */
 } bf_nan_policy;
+
+/* What weights say, to a variance of ddof 1. */
+typedef enum bf_weights {
+    BF_WEIGHTS_FREQUENCY = 0,  /* how often a value counts: divides by (sum of w) - 1 */
+    BF_WEIGHTS_RELIABILITY = 1 /* how much it counts: by (sum of w) - (sum of w^2) / (sum of w) */
+} bf_weights;
 
 /* How an operation treats an integer result that does not fit its type. */
 typedef enum bf_overflow_policy {

@@ -12,7 +12,7 @@ typedef struct bf_operands {
     bf_kind kind; /* the kind of op */
     bf_dtype dtype;
     const void *a;
-    const void *b; /* BF_KIND_DOT: the other factors; else NULL */
+    const void *b; /* of pairs: the others; else NULL */
 } bf_operands;
 
 /* Fibres of an array of any strides. Dimensions of extent 1 are gone, and neighbours that lie like
@@ -97,7 +97,7 @@ typedef struct bf_axis_backend {
                            const int64_t *words);
 
     /* States that keep words, which the CPU alone has; NULL elsewhere. absorb_kept: b is NULL but
-     * for BF_DOT. merge, append and add_words: BF_E_STATE if indices do not suit. */
+     * for pairs. merge, append and add_words: BF_E_STATE if indices do not suit. */
     bf_status (*absorb_kept)(bf_context *context, void *states, int64_t first, const void *a,
                              const void *b, const bf_rows *rows);
     /* Merges states whose indices follow. */

@@ -57,8 +57,9 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     out[2] = bf_finish_products(dtype, words, true, false, 3, bf_format_f64(), &work);
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
-    bf_reduce_options options = {sizeof options,    BF_NAN_SKIP, BF_NONE, 0,
-                                 BF_OVERFLOW_ERROR, NULL,        2,       0};
+    bf_reduce_options options = {sizeof options,      BF_NAN_SKIP, BF_NONE, 0,
+                                 BF_OVERFLOW_ERROR,   NULL,        2,       0,
+                                 BF_WEIGHTS_FREQUENCY};
     bf_band_sums group = {{2},       words + shape.sum_at, words + shape.products_at,
                           shape.sum, shape.products,       false};
     out[0] ^= bf_band_bits(BF_STD, &group, &options, bf_format_f64(), &work);

@@ -91,11 +91,27 @@ bf_status bf_reduce_axes(bf_context *context, bf_reduction op, const bf_array *a
     return bf_leave(context, reduce_axes(context, op, array, NULL, axes, n, options, values, fits));
 }
 
+static bf_status reduce_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
+                                  const bf_array *b, const int axes[], int n,
+                                  const bf_reduce_options *options, const bf_array *values,
+                                  const bf_array *fits) {
+    bf_status status = bf_axis_check_pair(context, op, b);
+    return status == BF_OK ? reduce_axes(context, op, a, b, axes, n, options, values, fits)
+                           : status;
+}
+
+bf_status bf_reduce_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
+                              const bf_array *b, const int axes[], int n,
+                              const bf_reduce_options *options, const bf_array *values,
+                              const bf_array *fits) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_pair_axes(context, op, a, b, axes, n, options, values, fits));
+}
+
 bf_status bf_dot_axes(bf_context *context, const bf_array *a, const bf_array *b, const int axes[],
                       int n, const bf_reduce_options *options, const bf_array *values,
                       const bf_array *fits) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_axes(context, BF_DOT, a, b, axes, n, options, values, fits));
+    return bf_reduce_pair_axes(context, BF_DOT, a, b, axes, n, options, values, fits);
 }
 
 bf_status bf_reduce_axes_async(bf_context *context, bf_reduction op, const bf_array *array,

@@ -46,7 +46,9 @@ typedef struct bf_axis_call {
     bf_results results;
 } bf_axis_call;
 
-/* Checks op, the arrays a and b (NULL but for BF_DOT) and the options. */
+/* Checks that op takes pairs, and that there is a second array. Errors: BF_E_ARGUMENT. */
+bf_status bf_axis_check_pair(bf_context *context, bf_reduction op, const bf_array *b);
+/* Checks op, the arrays a and b (NULL but for pairs) and the options. */
 bf_status bf_axis_open(bf_axis_call *call, bf_context *context, bf_reduction op, const bf_array *a,
                        const bf_array *b, const bf_reduce_options *options);
 /* Reads the options of a call whose context is set. */

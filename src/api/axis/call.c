@@ -14,8 +14,15 @@
 static bf_status check_op(bf_context *context, bf_reduction op, const bf_array *b) {
     if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE)
         return bf_fail(context, BF_E_ARGUMENT, "no reduction to a value has number %d", (int)op);
-    if (op == BF_DOT && b == NULL) return bf_fail(context, BF_E_ARGUMENT, "dot takes two arrays");
+    if ((b != NULL) != bf_takes_pairs(op))
+        return bf_fail(context, BF_E_ARGUMENT, "%s takes %s", bf_reduction_name(op),
+                       b == NULL ? "two arrays" : "one array");
     return BF_OK;
+}
+
+bf_status bf_axis_check_pair(bf_context *context, bf_reduction op, const bf_array *b) {
+    if (b == NULL) return bf_fail(context, BF_E_ARGUMENT, "no second array");
+    return bf_check_takes_pairs(context, op);
 }
 
 bf_dtype bf_reduce_dtype(bf_reduction op, bf_dtype dtype, const bf_reduce_options *options) {

@@ -97,6 +97,15 @@ static bf_status reduce_rows(bf_context *context, bf_reduction op, const bf_arra
     return status == BF_OK ? run_call(&call, by, places, values, fits) : status;
 }
 
+static bf_status reduce_pair_rows(bf_context *context, bf_reduction op, const bf_array *a,
+                                  const bf_array *b, bf_rows_by by, const bf_array *places,
+                                  const bf_reduce_options *options, const bf_array *values,
+                                  const bf_array *fits) {
+    bf_status status = bf_axis_check_pair(context, op, b);
+    return status == BF_OK ? reduce_rows(context, op, a, b, by, places, options, values, fits)
+                           : status;
+}
+
 static bf_status enqueue_rows(bf_context *context, bf_reduction op, const bf_array *a,
                               bf_rows_by by, const bf_array *places,
                               const bf_reduce_options *options, const bf_array *values,
@@ -117,12 +126,19 @@ bf_status bf_reduce_segments(bf_context *context, bf_reduction op, const bf_arra
                                          options, values, fits));
 }
 
+bf_status bf_reduce_pair_segments(bf_context *context, bf_reduction op, const bf_array *a,
+                                  const bf_array *b, const bf_array *offsets,
+                                  const bf_reduce_options *options, const bf_array *values,
+                                  const bf_array *fits) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_pair_rows(context, op, a, b, BF_ROWS_BY_OFFSETS, offsets,
+                                              options, values, fits));
+}
+
 bf_status bf_dot_segments(bf_context *context, const bf_array *a, const bf_array *b,
                           const bf_array *offsets, const bf_reduce_options *options,
                           const bf_array *values, const bf_array *fits) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_rows(context, BF_DOT, a, b, BF_ROWS_BY_OFFSETS, offsets,
-                                         options, values, fits));
+    return bf_reduce_pair_segments(context, BF_DOT, a, b, offsets, options, values, fits);
 }
 
 bf_status bf_reduce_segments_async(bf_context *context, bf_reduction op, const bf_array *array,
@@ -143,12 +159,19 @@ bf_status bf_reduce_index(bf_context *context, bf_reduction op, const bf_array *
                                          values, fits));
 }
 
+bf_status bf_reduce_pair_index(bf_context *context, bf_reduction op, const bf_array *a,
+                               const bf_array *b, const bf_array *index,
+                               const bf_reduce_options *options, const bf_array *values,
+                               const bf_array *fits) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_pair_rows(context, op, a, b, BF_ROWS_BY_INDEX, index, options,
+                                              values, fits));
+}
+
 bf_status bf_dot_index(bf_context *context, const bf_array *a, const bf_array *b,
                        const bf_array *index, const bf_reduce_options *options,
                        const bf_array *values, const bf_array *fits) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_rows(context, BF_DOT, a, b, BF_ROWS_BY_INDEX, index, options,
-                                         values, fits));
+    return bf_reduce_pair_index(context, BF_DOT, a, b, index, options, values, fits);
 }
 
 bf_status bf_reduce_index_async(bf_context *context, bf_reduction op, const bf_array *array,

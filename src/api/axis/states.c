@@ -113,7 +113,7 @@ bf_status bf_states_describe(const bf_states *states, bf_states_info *info) {
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
-/* A chunk: an array and, for BF_DOT, that of the other factors. */
+/* A chunk: an array and, for pairs, the other one. */
 typedef struct chunk {
     const bf_array *a, *b;
 } chunk;
@@ -122,9 +122,9 @@ typedef struct chunk {
 static bf_status check_chunk(const bf_states *s, const chunk *c) {
     bf_context *context = s->context;
     if (c->a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
-    if ((c->b != NULL) != (s->op == BF_DOT))
+    if ((c->b != NULL) != bf_takes_pairs(s->op))
         return bf_fail(context, BF_E_ARGUMENT, "%s takes %s", bf_reduction_name(s->op),
-                       s->op == BF_DOT ? "two arrays" : "one array");
+                       bf_takes_pairs(s->op) ? "two arrays" : "one array");
     if (c->a->dtype != s->dtype)
         return bf_fail(context, BF_E_DTYPE, "the states are of %s, the array is %s",
                        bf_dtype_name(s->dtype), bf_dtype_name(c->a->dtype));

@@ -395,7 +395,8 @@ static bf_status check_state(const bf_state *s, const bf_expression *e) {
     if (bf_expression_is_string(e))
         return bf_fail(s->context, BF_E_DTYPE,
                        "the results are strings, and no reduction takes them");
-    if (s->op == BF_DOT) return bf_fail(s->context, BF_E_ARGUMENT, "dot takes two arrays");
+    if (bf_takes_pairs(s->op))
+        return bf_fail(s->context, BF_E_ARGUMENT, "%s takes two arrays", bf_reduction_name(s->op));
     if (s->dtype != e->program->dtype)
         return bf_fail(s->context, BF_E_DTYPE, "%s results in a reduction of %s",
                        bf_dtype_name(e->program->dtype), bf_dtype_name(s->dtype));

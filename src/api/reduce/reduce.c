@@ -5,6 +5,7 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/place.h"
 #include <bitfold/dot.h>
+#include <bitfold/pair.h>
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
@@ -12,15 +13,21 @@ static int share_of(bf_kind kind) {
     switch (kind) {
     case BF_KIND_MOMENTS:
     case BF_KIND_DESCRIPTION: return 40;
-    case BF_KIND_PRODUCT: return 10;
+    case BF_KIND_COMOMENTS:
+    case BF_KIND_WEIGHTED: return 40;
+    case BF_KIND_PRODUCT:
+    case BF_KIND_POWERS: return 10;
     case BF_KIND_PRODUCT_TREE: return 50;
     default: return 100;
     }
 }
 
 bf_demand bf_reduce_demand(bf_kind kind, bf_dtype dtype) {
-    return (bf_demand){
-        .share = share_of(kind), .cpu = dtype == BF_I128, .on_host = "the CPU reduces i128"};
+    const bool joint = bf_kind_is_joint(kind);
+    return (bf_demand){.share = share_of(kind),
+                       .cpu = dtype == BF_I128 || joint,
+                       .on_host = joint ? "the CPU computes covariances, weights and powers"
+                                        : "the CPU reduces i128"};
 }
 
 bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
@@ -44,7 +51,8 @@ static bf_status reduce_arrays(bf_context *context, bf_reduction op, const bf_ar
     bf_state *state;
     status = bf_state_make(context, op, a->dtype, &state);
     if (status != BF_OK) return status;
-    status = op == BF_DOT ? bf_state_absorb_arrays(state, a, b) : bf_state_absorb_array(state, a);
+    status =
+        bf_takes_pairs(op) ? bf_state_absorb_arrays(state, a, b) : bf_state_absorb_array(state, a);
     if (status == BF_OK)
         status = bf_result(context, op, state->dtype, state->words, &options, value);
     bf_state_destroy(state);
@@ -52,7 +60,10 @@ static bf_status reduce_arrays(bf_context *context, bf_reduction op, const bf_ar
 }
 
 static bf_status check_op(bf_context *context, bf_reduction op) {
-    return op == BF_DOT ? bf_fail(context, BF_E_ARGUMENT, "dot takes two arrays: bf_dot") : BF_OK;
+    return bf_takes_pairs(op)
+               ? bf_fail(context, BF_E_ARGUMENT, "%s takes two arrays: bf_reduce_pair",
+                         bf_reduction_name(op))
+               : BF_OK;
 }
 
 static bf_status reduce_one(bf_context *context, bf_reduction op, const bf_array *array,
@@ -67,18 +78,29 @@ bf_status bf_reduce(bf_context *context, bf_reduction op, const bf_array *array,
     return bf_leave(context, reduce_one(context, op, array, options, value));
 }
 
+static bf_status reduce_pair(bf_context *context, bf_reduction op, const bf_array *a,
+                             const bf_array *b, const bf_reduce_options *options, bf_value *value) {
+    bf_status status = bf_check_takes_pairs(context, op);
+    return status == BF_OK ? reduce_arrays(context, op, a, b, options, value) : status;
+}
+
+bf_status bf_reduce_pair(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                         const bf_reduce_options *options, bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_pair(context, op, a, b, options, value));
+}
+
 bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
                  const bf_reduce_options *options, bf_value *value) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_arrays(context, BF_DOT, a, b, options, value));
+    return bf_reduce_pair(context, BF_DOT, a, b, options, value);
 }
 
 /* ---- enqueued -------------------------------------------------------------------------------- */
 
-/* Checks the operands. b is NULL except for BF_DOT. */
+/* Checks the operands. b is NULL but for reductions of pairs. */
 static bf_status check_async(bf_context *context, bf_reduction op, const bf_array *a,
                              const bf_array *b, const bf_value *value, int64_t *count) {
-    if (a == NULL || (op == BF_DOT && b == NULL))
+    if (a == NULL || (bf_takes_pairs(op) && b == NULL))
         return bf_fail(context, BF_E_ARGUMENT, "no array");
     if (strcmp(bf_reduction_name(op), "?") == 0 || op == BF_DESCRIBE)
         return bf_fail(context, BF_E_ARGUMENT, "no reduction to a value has number %d", (int)op);
@@ -86,8 +108,8 @@ static bf_status check_async(bf_context *context, bf_reduction op, const bf_arra
         return bf_fail(context, BF_E_DTYPE, "no array has dtype number %d", (int)a->dtype);
     if (value == NULL || (uintptr_t)value % 8 != 0)
         return bf_fail(context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for the value");
-    bf_status status = op == BF_DOT ? bf_check_pair(context, a->dtype, a, b, count)
-                                    : bf_check_array(context, a->dtype, a, count);
+    bf_status status = bf_takes_pairs(op) ? bf_check_pair(context, a->dtype, a, b, count)
+                                          : bf_check_array(context, a->dtype, a, count);
     if (status != BF_OK || *count == 0) return status;
     return bf_array_is_contiguous(a) && (b == NULL || bf_array_is_contiguous(b))
                ? BF_OK
@@ -144,10 +166,23 @@ bf_status bf_reduce_async(bf_context *context, bf_reduction op, const bf_array *
     return bf_leave(context, enqueue_one(context, op, array, options, value));
 }
 
+static bf_status enqueue_pair(bf_context *context, bf_reduction op, const bf_array *a,
+                              const bf_array *b, const bf_reduce_options *options,
+                              bf_value *value) {
+    bf_status status = bf_check_takes_pairs(context, op);
+    return status == BF_OK ? enqueue_arrays(context, op, a, b, options, value) : status;
+}
+
+bf_status bf_reduce_pair_async(bf_context *context, bf_reduction op, const bf_array *a,
+                               const bf_array *b, const bf_reduce_options *options,
+                               bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, enqueue_pair(context, op, a, b, options, value));
+}
+
 bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
                        const bf_reduce_options *options, bf_value *value) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, enqueue_arrays(context, BF_DOT, a, b, options, value));
+    return bf_reduce_pair_async(context, BF_DOT, a, b, options, value);
 }
 
 /* Converts a value to the C type that `to` names: a dtype, or that of the value. */

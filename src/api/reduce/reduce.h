@@ -24,6 +24,9 @@ bf_status bf_check_array(bf_context *context, bf_dtype dtype, const bf_array *ar
 bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, const bf_array *b,
                         int64_t *count);
 
+/* Is op a reduction of pairs? Errors: BF_E_ARGUMENT. */
+bf_status bf_check_takes_pairs(bf_context *context, bf_reduction op);
+
 /* Returns what a reduction demands of a device, without its memory. */
 bf_demand bf_reduce_demand(bf_kind kind, bf_dtype dtype);
 

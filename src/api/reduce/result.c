@@ -32,6 +32,8 @@ bf_status bf_read_reduce_options(bf_context *context, bf_reduction op, bf_dtype 
     if ((unsigned)options->overflow > BF_OVERFLOW_WRAP)
         return bf_fail(context, BF_E_ARGUMENT, "overflow is an error or wraps, not %d",
                        (int)options->overflow);
+    if ((unsigned)options->weights > BF_WEIGHTS_RELIABILITY)
+        return bf_fail(context, BF_E_ARGUMENT, "unknown kind of weights %d", (int)options->weights);
     if (options->later != 0 && options->later != 1)
         return bf_fail(context, BF_E_ARGUMENT, "later is %d, not 0 or 1", options->later);
     bf_result_class result = bf_class_of(op);

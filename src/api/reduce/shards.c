@@ -7,19 +7,20 @@
 #include "api/runtime/place.h"
 #include "rules/number/dtype.h"
 #include <bitfold/dot.h>
+#include <bitfold/pair.h>
 
 #include <stdlib.h>
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Checks all shards. b is NULL but for BF_DOT. *count: the elements of all; *flat: all shards are
+/* Checks all shards. b is NULL but for pairs. *count: the elements of all; *flat: all shards are
  * contiguous. */
 static bf_status check_shards(const bf_state *s, const bf_array a[], const bf_array b[], int n,
                               int64_t *count, bool *flat) {
     bf_status status = BF_OK;
     *count = 0;
     *flat = true;
-    if (n < 0 || (n > 0 && (a == NULL || (s->op == BF_DOT && b == NULL))))
+    if (n < 0 || (n > 0 && (a == NULL || (bf_takes_pairs(s->op) && b == NULL))))
         return bf_fail(s->context, BF_E_ARGUMENT, "%d shards, or no array of them", n);
     for (int i = 0; i < n && status == BF_OK; i++) {
         int64_t elements = 0;
@@ -104,7 +105,9 @@ static bf_status absorb_shards(bf_state *s, const bf_array a[], const bf_array b
 /* ---- the calls ------------------------------------------------------------------------------- */
 
 static bf_status absorb_single_shards(bf_state *s, const bf_array shards[], int n) {
-    if (s->op == BF_DOT) return bf_fail(s->context, BF_E_ARGUMENT, "dot takes pairs of shards");
+    if (bf_takes_pairs(s->op))
+        return bf_fail(s->context, BF_E_ARGUMENT, "%s takes pairs of shards",
+                       bf_reduction_name(s->op));
     return absorb_shards(s, shards, NULL, n);
 }
 
@@ -115,9 +118,8 @@ bf_status bf_state_absorb_shards(bf_state *state, const bf_array shards[], int n
 
 static bf_status absorb_pairs_of_shards(bf_state *s, const bf_array a[], const bf_array b[],
                                         int n) {
-    if (s->op != BF_DOT)
-        return bf_fail(s->context, BF_E_ARGUMENT, "%s takes no pairs", bf_reduction_name(s->op));
-    return absorb_shards(s, a, b, n);
+    bf_status status = bf_check_takes_pairs(s->context, s->op);
+    return status == BF_OK ? absorb_shards(s, a, b, n) : status;
 }
 
 bf_status bf_state_absorb_pair_shards(bf_state *state, const bf_array a[], const bf_array b[],
@@ -148,14 +150,21 @@ bf_status bf_reduce_shards(bf_context *context, bf_reduction op, const bf_array 
     return bf_leave(context, reduce_shards(context, op, shards, NULL, n, options, value));
 }
 
-static bf_status dot_shards(bf_context *context, const bf_array a[], const bf_array b[], int n,
-                            const bf_reduce_options *options, bf_value *value) {
+static bf_status reduce_pair_shards(bf_context *context, bf_reduction op, const bf_array a[],
+                                    const bf_array b[], int n, const bf_reduce_options *options,
+                                    bf_value *value) {
     if (b == NULL) return bf_fail(context, BF_E_ARGUMENT, "no shard");
-    return reduce_shards(context, BF_DOT, a, b, n, options, value);
+    return reduce_shards(context, op, a, b, n, options, value);
+}
+
+bf_status bf_reduce_pair_shards(bf_context *context, bf_reduction op, const bf_array a[],
+                                const bf_array b[], int n, const bf_reduce_options *options,
+                                bf_value *value) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, reduce_pair_shards(context, op, a, b, n, options, value));
 }
 
 bf_status bf_dot_shards(bf_context *context, const bf_array a[], const bf_array b[], int n,
                         const bf_reduce_options *options, bf_value *value) {
-    if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, dot_shards(context, a, b, n, options, value));
+    return bf_reduce_pair_shards(context, BF_DOT, a, b, n, options, value);
 }

@@ -73,6 +73,12 @@ bf_status bf_check_pair(bf_context *context, bf_dtype dtype, const bf_array *a, 
     return bf_check_same_shape(context, a, b);
 }
 
+bf_status bf_check_takes_pairs(bf_context *context, bf_reduction op) {
+    return bf_takes_pairs(op)
+               ? BF_OK
+               : bf_fail(context, BF_E_ARGUMENT, "%s takes one array", bf_reduction_name(op));
+}
+
 typedef struct absorption {
     bf_job job;
     int64_t *words;
@@ -131,7 +137,9 @@ bf_status bf_state_absorb_array(bf_state *state, const bf_array *chunk) {
     int64_t count = 0;
     bf_status status = bf_check_array(state->context, state->dtype, chunk, &count);
     if (status != BF_OK) return status;
-    if (state->op == BF_DOT) return bf_fail(state->context, BF_E_ARGUMENT, "dot takes two arrays");
+    if (bf_takes_pairs(state->op))
+        return bf_fail(state->context, BF_E_ARGUMENT, "%s takes two arrays",
+                       bf_reduction_name(state->op));
     return absorb_arrays(state, &chunk, 1, count);
 }
 
@@ -142,10 +150,8 @@ bf_status bf_state_absorb(bf_state *state, const bf_array *chunk) {
 
 bf_status bf_state_absorb_arrays(bf_state *state, const bf_array *a, const bf_array *b) {
     int64_t count = 0;
-    if (state->op != BF_DOT)
-        return bf_fail(state->context, BF_E_ARGUMENT, "%s takes one array",
-                       bf_reduction_name(state->op));
-    bf_status status = bf_check_pair(state->context, state->dtype, a, b, &count);
+    bf_status status = bf_check_takes_pairs(state->context, state->op);
+    if (status == BF_OK) status = bf_check_pair(state->context, state->dtype, a, b, &count);
     const bf_array *arrays[2] = {a, b};
     return status == BF_OK ? absorb_arrays(state, arrays, 2, count) : status;
 }
@@ -242,18 +248,28 @@ bf_status bf_state_align(bf_state *into, const bf_state *from,
     return status;
 }
 
-static bf_status finish_state(const bf_state *s, const bf_reduce_options *given, bf_value *value) {
+static bf_status finish_state(const bf_state *s, bf_reduction op, const bf_reduce_options *given,
+                              bf_value *value) {
     bf_reduce_options options;
-    bf_status status = bf_read_reduce_options(s->context, s->op, BF_NONE, given, &options);
+    if (bf_kind_of(op, s->dtype) != s->kind || (s->kind == BF_KIND_EXTREME && op != s->op))
+        return bf_fail(s->context, BF_E_ARGUMENT, "a state of %s does not hold the %s",
+                       bf_reduction_name(s->op), bf_reduction_name(op));
+    bf_status status = bf_read_reduce_options(s->context, op, BF_NONE, given, &options);
     options.scale = s->scale;
-    return status == BF_OK ? bf_result(s->context, s->op, s->dtype, s->words, &options, value)
+    return status == BF_OK ? bf_result(s->context, op, s->dtype, s->words, &options, value)
                            : status;
+}
+
+bf_status bf_state_result_of(const bf_state *state, bf_reduction op,
+                             const bf_reduce_options *options, bf_value *value) {
+    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
+    return bf_leave(state->context, finish_state(state, op, options, value));
 }
 
 bf_status bf_state_result(const bf_state *state, const bf_reduce_options *options,
                           bf_value *value) {
-    if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
-    return bf_leave(state->context, finish_state(state, options, value));
+    if (state == NULL) return BF_E_ARGUMENT;
+    return bf_state_result_of(state, state->op, options, value);
 }
 
 bf_status bf_state_describe(const bf_state *state, bf_state_info *info) {

@@ -56,10 +56,9 @@ static bool is_sum(const int64_t *limbs, int count, int64_t parts) {
 /* Carries words that were added. Returns false if they are not the sum of states. */
 static bool carry_sum(bf_kind kind, bf_dtype dtype, int64_t *words, int64_t parts) {
     if (!bf_kind_is_sum(kind)) return true;
-    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
-    if (!is_sum(words + s.sum_at, s.sum.limbs, parts) ||
-        !is_sum(words + s.products_at, s.products.limbs, parts))
-        return false;
+    const bf_parts p = bf_parts_of(kind, dtype);
+    for (int i = 0; i < p.count; i++)
+        if (!is_sum(words + p.part[i].at, p.part[i].layout.limbs, parts)) return false;
     bf_sum_carry(kind, dtype, words);
     return true;
 }

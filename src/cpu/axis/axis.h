@@ -78,9 +78,9 @@ typedef struct bf_axis_loops {
 
 enum {
     BF_LINES_MOST = 32,                     /* lines that are taken together */
-    BF_LINE_WORDS = BF_PRODUCT_TREE_HEAD_AT /* the most words of a line */
+    BF_LINE_WORDS = BF_STATE_WORDS_SMALL    /* the most words of a line */
 };
-_Static_assert((int)BF_LINE_WORDS >= (int)BF_STATE_WORDS_SMALL, "every kind has room");
+_Static_assert((int)BF_LINE_WORDS >= (int)BF_PRODUCT_TREE_HEAD_AT, "every kind has room");
 
 /* Neighbouring lines of one length. Element e of line l is at the place of e, and l line strides
  * further. The elements of a line have dimensions, in C order; or row[e] is the place of element e

@@ -72,9 +72,16 @@ bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window);
 /* Notes the window that fitted. first: it is the one that was remembered. */
 void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first);
 
+typedef struct bf_windows {
+    bf_window_memory sum, products;
+} bf_windows;
+
+enum { BF_JOINT_SERIES = 4 }; /* sums that a joint kind is made of, at most */
+
 typedef struct bf_reducer {
     const bf_isa *isa;
     bf_window_memory sum, products;
+    bf_windows joint[BF_JOINT_SERIES];
     bool mixed; /* some term of the job is known to be other than -0 */
 } bf_reducer;
 
@@ -87,6 +94,9 @@ void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_
  * it. */
 bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64_t n,
                             int64_t *words);
+/* joint.c: absorbs elements of a job of a joint kind. */
+void bf_joint_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
+                     int64_t *words);
 /* Absorbs elements of a job of BF_KIND_EXTREME. */
 void bf_extreme_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                        int64_t *words);

@@ -20,6 +20,10 @@
 /* A rule that is compiled into each caller, by the constants that it gives. */
 #define BF_RULE_INLINE BF_RULE __attribute__((always_inline))
 
+/* For rules with room for several large numbers, which would otherwise stand on the stack of their
+ * callers. */
+#define BF_RULE_APART static __attribute__((noinline, unused))
+
 /* For loops that run once for each result: nvcc would unroll them, and compile for minutes. */
 #ifdef __CUDA_ARCH__
 #define BF_ROLLED _Pragma("unroll 1")

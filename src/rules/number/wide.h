@@ -7,8 +7,13 @@
 #include "rules/number/limbs.h"
 
 /* Room for n * (sum of squares) of f64: 134 limbs and a 63-bit factor, plus the bits that a
- * division adds. */
+ * division adds. Joint kinds (rules/reduce/joint.h) finish on the host alone: there also for the
+ * cube of that, or the square of n^2 * (sum of cubes). */
+#ifdef __CUDACC__
 enum { BF_WIDE_DIGITS = 134 + 2 + 10 };
+#else
+enum { BF_WIDE_DIGITS = 3 * (134 + 2) + 4 + 20 };
+#endif
 
 /* A magnitude: sum of digit[i] * 2^(exponent + 32 i), i < length; digit[0] and digit[length-1] are
  * not 0. Zero has length 0. */
@@ -136,22 +141,24 @@ BF_RULE void bf_wide_multiply(bf_wide *x, uint64_t n) {
     bf_wide_trim(x);
 }
 
-/* out = x * x, for x of at most BF_WIDE_DIGITS / 2 digits */
-BF_RULE void bf_wide_square(bf_wide *out, const bf_wide *x) {
-    out->length = 2 * x->length;
-    out->exponent = 2 * x->exponent;
+/* out = x * y, of at most BF_WIDE_DIGITS digits together */
+BF_RULE void bf_wide_product(bf_wide *out, const bf_wide *x, const bf_wide *y) {
+    out->length = x->length + y->length;
+    out->exponent = x->exponent + y->exponent;
     for (int i = 0; i < out->length; i++) out->digit[i] = 0;
     for (int i = 0; i < x->length; i++) {
         uint64_t carry = 0;
-        for (int k = 0; k < x->length; k++) {
-            carry += (uint64_t)x->digit[i] * x->digit[k] + out->digit[i + k];
+        for (int k = 0; k < y->length; k++) {
+            carry += (uint64_t)x->digit[i] * y->digit[k] + out->digit[i + k];
             out->digit[i + k] = (uint32_t)carry;
             carry >>= 32;
         }
-        out->digit[i + x->length] = (uint32_t)carry;
+        out->digit[i + y->length] = (uint32_t)carry;
     }
     bf_wide_trim(out);
 }
+
+BF_RULE void bf_wide_square(bf_wide *out, const bf_wide *x) { bf_wide_product(out, x, x); }
 
 /* Puts `zeros` zero digits under x: the same value, in finer units. */
 BF_RULE void bf_wide_extend(bf_wide *x, int zeros) {
@@ -174,6 +181,37 @@ BF_RULE void bf_wide_subtract(bf_wide *x, const bf_wide *y) {
         borrow = d >> 32;
     }
     bf_wide_trim(x);
+}
+
+/* x += y, whose exponents differ by a multiple of 32 */
+BF_RULE void bf_wide_add(bf_wide *x, const bf_wide *y) {
+    if (y->length == 0) return;
+    if (x->length == 0) x->exponent = y->exponent;
+    bf_wide_extend(x, (x->exponent - y->exponent) / 32);
+    int offset = (y->exponent - x->exponent) / 32;
+    uint64_t carry = 0;
+    for (int i = x->length; i < y->length + offset; i++) x->digit[i] = 0;
+    if (x->length < y->length + offset) x->length = y->length + offset;
+    for (int i = 0; i + offset < x->length; i++) {
+        carry += (uint64_t)x->digit[i + offset] + (i < y->length ? y->digit[i] : 0);
+        x->digit[i + offset] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    if (carry != 0) x->digit[x->length++] = (uint32_t)carry;
+    bf_wide_trim(x);
+}
+
+/* x < y, of numbers whose exponents differ by a multiple of 32 */
+BF_RULE bool bf_wide_less(const bf_wide *x, const bf_wide *y) {
+    int offset = (y->exponent - x->exponent) / 32; /* digit i of y stands at i + offset of x */
+    if (x->length == 0 || y->length == 0) return y->length > 0;
+    if (x->length != y->length + offset) return x->length < y->length + offset;
+    int least = offset < 0 ? offset : 0;
+    for (int i = x->length - 1; i >= least; i--) {
+        uint32_t of_x = i >= 0 ? x->digit[i] : 0, of_y = i >= offset ? y->digit[i - offset] : 0;
+        if (of_x != of_y) return of_x < of_y;
+    }
+    return false;
 }
 
 /* The leading bits of a real number: bits * 2^exponent <= value < (bits + 1) * 2^exponent, equal
@@ -334,8 +372,8 @@ BF_RULE void bf_wide_shift_in(uint32_t *rest, int count, uint32_t bit) {
     }
 }
 
-/* x / y, for x > 0 and y > 0 of at most BF_WIDE_DIGITS / 2 - 5 digits each: restoring division, bit
- * by bit, of x from its digit y->length on. rest is room. */
+/* x / y, for x > 0 and y > 0 of at most BF_WIDE_DIGITS - 6 digits each: restoring division, bit by
+ * bit, of x from its digit y->length on. rest is room. */
 BF_RULE bf_leading bf_wide_ratio(bf_wide *x, const bf_wide *y, bf_wide *rest) {
     int first, count = y->length + 1;
     bool left = false;

@@ -10,6 +10,9 @@ typedef enum bf_kind {
     BF_KIND_SQUARES,     /* exact sum of x^2 */
     BF_KIND_MOMENTS,     /* both */
     BF_KIND_DOT,         /* exact sum of a*b */
+    BF_KIND_POWERS,      /* exact sums of x, x^2, x^3, x^4 */
+    BF_KIND_COMOMENTS,   /* of a, b, a^2, a*b, b^2 */
+    BF_KIND_WEIGHTED,    /* of b, b^2, a*b, a^2*b: b are the weights */
     BF_KIND_EXTREME,     /* the least order key, and where */
     BF_KIND_DESCRIPTION, /* moments, minimum and maximum */
     BF_KIND_PRODUCT,     /* the product of integers */
@@ -17,7 +20,17 @@ typedef enum bf_kind {
 } bf_kind;
 
 /* Exact sums, whose words add. */
-BF_RULE bool bf_kind_is_sum(bf_kind kind) { return kind <= BF_KIND_DOT; }
+BF_RULE bool bf_kind_is_sum(bf_kind kind) { return kind <= BF_KIND_WEIGHTED; }
+
+/* Exact sums of more than x, x^2 and a*b: rules/reduce/parts.h. */
+BF_RULE bool bf_kind_is_joint(bf_kind kind) {
+    return kind >= BF_KIND_POWERS && kind <= BF_KIND_WEIGHTED;
+}
+
+/* Does a state of this kind absorb two arrays? */
+BF_RULE bool bf_kind_takes_pairs(bf_kind kind) {
+    return kind == BF_KIND_DOT || kind == BF_KIND_COMOMENTS || kind == BF_KIND_WEIGHTED;
+}
 
 /* Sums of squares or of the products of pairs, and nothing else. */
 BF_RULE bool bf_kind_is_products(bf_kind kind) {
@@ -47,6 +60,10 @@ BF_RULE bf_result_class bf_class_of(bf_reduction op) {
 #undef BF_X
     default: return (bf_result_class)0;
     }
+}
+
+BF_RULE bool bf_takes_pairs(bf_reduction op) {
+    return bf_kind_takes_pairs(bf_kind_of(op, BF_NONE));
 }
 
 /* An index and a description keep indices; max and argmax order by complemented keys. */

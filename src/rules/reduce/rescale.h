@@ -45,10 +45,12 @@ BF_RULE bool bf_state_rescale_words(bf_reduction op, bf_dtype dtype, int64_t *wo
                bf_extreme_rescale(true, dtype, extreme + bf_extreme_words(dtype), digits);
         kind = BF_KIND_MOMENTS;
     }
-    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
-    return good && bf_limbs_rescale(words + s.sum_at, s.sum.limbs, digits) &&
-           bf_limbs_rescale(words + s.products_at, s.products.limbs, 2 * digits) &&
-           bf_state_valid(op, dtype, words);
+    const bf_parts p = bf_parts_of(kind, dtype);
+    for (int i = 0; i < p.count && good; i++) {
+        const bf_part *part = &p.part[i];
+        good = bf_limbs_rescale(words + part->at, part->layout.limbs, (part->a + part->b) * digits);
+    }
+    return good && bf_state_valid(op, dtype, words);
 }
 
 /* Limbs into more of them. They are carried; so is the result. */
@@ -83,10 +85,11 @@ BF_RULE void bf_state_widen_words(bf_reduction op, bf_dtype dtype, const int64_t
                          wide + bf_extreme_words(BF_I128));
         kind = BF_KIND_MOMENTS;
     }
-    bf_sum_shape s = bf_sum_shape_of(kind, dtype), w = bf_sum_shape_of(kind, BF_I128);
+    const bf_parts p = bf_parts_of(kind, dtype), w = bf_parts_of(kind, BF_I128);
     for (int i = 0; i < BF_SUM_LIMBS; i++) to[i] = from[i];
-    bf_limbs_widen(from + s.sum_at, s.sum.limbs, to + w.sum_at, w.sum.limbs);
-    bf_limbs_widen(from + s.products_at, s.products.limbs, to + w.products_at, w.products.limbs);
+    for (int i = 0; i < p.count; i++)
+        bf_limbs_widen(from + p.part[i].at, p.part[i].layout.limbs, to + w.part[i].at,
+                       w.part[i].layout.limbs);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef BF_RULES_REDUCE_RESULT_H
 #define BF_RULES_REDUCE_RESULT_H
 
-#include "rules/reduce/finish.h"
+#include "rules/reduce/joint.h"
 #include <bitfold/reduce.h>
 
 /* A value of dtype (any but i192) from its bits. */
@@ -80,6 +80,11 @@ BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, c
     case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, scale, f, work);
     case BF_KIND_MOMENTS:
         return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, scale, f, work);
+#ifndef __CUDACC__ /* GPUs leave these to the host */
+    case BF_KIND_POWERS:
+    case BF_KIND_COMOMENTS:
+    case BF_KIND_WEIGHTED: return bf_joint_result(kind, op, dtype, words, options, f);
+#endif
     default: return bf_finish_products(dtype, words, op == BF_NORM, skip, 2 * scale, f, work);
     }
 }

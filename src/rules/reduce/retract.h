@@ -7,7 +7,7 @@
 /* Takes `from` out of `into`; both are words of states. Returns false, with `into` as it was, if
  * no state remains. */
 BF_RULE bool bf_sum_retract(bf_kind kind, bf_dtype dtype, int64_t *into, const int64_t *from) {
-    int64_t left[BF_SUM_WORDS_MAX];
+    int64_t left[BF_PARTS_WORDS_MAX];
     int count = bf_sum_shape_of(kind, dtype).words;
     for (int i = 0; i < count; i++) left[i] = into[i] - from[i];
     bf_sum_carry(kind, dtype, left);

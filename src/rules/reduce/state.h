@@ -10,8 +10,8 @@
 
 enum {
     BF_DESCRIPTION_WORDS_MAX = BF_SUM_WORDS_MAX + 2 * (BF_EXTREME_WORDS + 1),
-    BF_STATE_WORDS_SMALL = BF_DESCRIPTION_WORDS_MAX, /* enough for every kind but
-                                                        BF_KIND_PRODUCT_TREE */
+    BF_STATE_WORDS_SMALL = BF_PARTS_WORDS_MAX, /* enough for every kind but
+                                                  BF_KIND_PRODUCT_TREE */
     BF_STATE_WORDS_MAX = BF_PRODUCT_TREE_WORDS_MAX
 };
 

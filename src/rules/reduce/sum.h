@@ -3,52 +3,32 @@
 #ifndef BF_RULES_REDUCE_SUM_H
 #define BF_RULES_REDUCE_SUM_H
 
-#include "rules/number/limbs.h"
-#include "rules/reduce/kind.h"
+#include "rules/reduce/parts.h"
 
-/* Words of the four exact kinds. Each is a sum over the terms: states merge by adding words, and
+/* Words of the exact kinds. Each is a sum over the terms: states merge by adding words, and
  * are taken out again by subtracting them. A carry then gives limbs their one form. */
 enum {
     BF_SUM_COUNT,   /* elements, or pairs */
     BF_SUM_NAN,     /* how many x are NaN, or pairs with a NaN: they count nowhere below */
-    BF_SUM_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_DOT a*b) that are +inf */
+    BF_SUM_POS_INF, /* x (of KIND_SQUARES x^2, of KIND_DOT and KIND_WEIGHTED a*b) that are +inf; of
+                       KIND_COMOMENTS pairs with an infinity */
     BF_SUM_NEG_INF,
-    BF_SUM_INVALID,  /* infinity times zero */
+    BF_SUM_INVALID,  /* infinity times zero; of KIND_WEIGHTED also infinite weights */
     BF_SUM_NEG_ZERO, /* x or a*b that are -0; always 0 where bf_sum_counts_zeros says no */
-    BF_SUM_LIMBS     /* then the limbs of the sum, then those of the squares */
+    BF_SUM_LIMBS     /* then the limbs of each part: rules/reduce/parts.h */
 };
 
-enum { BF_SUM_WORDS_MAX = BF_SUM_LIMBS + 68 + 134 };
+enum {
+    BF_SUM_WORDS_MAX = BF_SUM_LIMBS + 68 + 134, /* of a sum, squares, both, or a dot product */
+    BF_PARTS_WORDS_MAX = BF_SUM_LIMBS + BF_PARTS_LIMBS_MOST /* of any exact kind */
+};
 
-/* Limbs of a sum (or of a sum of products): how many, and the weight of the first one's last bit,
- * 2^exponent. Room for 2^62 terms of the largest size. */
-typedef struct bf_layout {
-    int limbs;
-    int exponent;
-} bf_layout;
-
-BF_RULE bf_layout bf_layout_make(int limbs, int exponent) {
-    bf_layout layout;
-    layout.limbs = limbs;
-    layout.exponent = exponent;
-    return layout;
+BF_RULE bf_parts bf_parts_of(bf_kind kind, bf_dtype dtype) {
+    return bf_parts_after(kind, dtype, BF_SUM_LIMBS);
 }
 
-/* f16 and bf16 sum as the f32 that they equal. */
-BF_RULE bf_layout bf_layout_sum(bf_dtype dtype) {
-    if (dtype == BF_F64) return bf_layout_make(68, -1074);
-    if (dtype == BF_I128) return bf_layout_make(6, 0);
-    return bf_dtype_is_float(dtype) ? bf_layout_make(11, -149) : bf_layout_make(4, 0);
-}
-
-BF_RULE bf_layout bf_layout_products(bf_dtype dtype) {
-    if (dtype == BF_F64) return bf_layout_make(134, -2148);
-    if (dtype == BF_I128) return bf_layout_make(10, 0);
-    return bf_dtype_is_float(dtype) ? bf_layout_make(20, -298) : bf_layout_make(6, 0);
-}
-
-/* Where the limbs of x (sum) and of x^2 or a*b (products) start, and how many; 0 where the kind
- * keeps none. */
+/* The parts of the kinds that keep two at most, by name: where the limbs of x (sum) and of x^2 or
+ * a*b (products) start, and how many; 0 where the kind keeps none. */
 typedef struct bf_sum_shape {
     bf_layout sum, products;
     int sum_at, products_at, words;
@@ -63,6 +43,10 @@ BF_RULE bf_sum_shape bf_sum_shape_of(bf_kind kind, bf_dtype dtype) {
     s.sum_at = BF_SUM_LIMBS;
     s.products_at = s.sum_at + s.sum.limbs;
     s.words = s.products_at + s.products.limbs;
+    if (bf_kind_is_joint(kind)) {
+        s.sum.limbs = s.products.limbs = 0;
+        s.words = bf_parts_of(kind, dtype).words;
+    }
     return s;
 }
 
@@ -74,9 +58,8 @@ BF_RULE bool bf_sum_counts_zeros(bf_kind kind, bf_dtype dtype) {
 
 /* Brings exact words to their one form. */
 BF_RULE void bf_sum_carry(bf_kind kind, bf_dtype dtype, int64_t *words) {
-    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
-    if (s.sum.limbs > 0) bf_limbs_carry(words + s.sum_at, s.sum.limbs);
-    if (s.products.limbs > 0) bf_limbs_carry(words + s.products_at, s.products.limbs);
+    bf_parts p = bf_parts_of(kind, dtype);
+    for (int i = 0; i < p.count; i++) bf_limbs_carry(words + p.part[i].at, p.part[i].layout.limbs);
 }
 
 /* into and from are carried; so is the result. */
@@ -219,10 +202,113 @@ BF_RULE void bf_sum_take_i128(const bf_sum_shape *s, int64_t *words, bf_i128 x, 
     if (s->products.limbs > 0) bf_sum_add_i128_product(words + s->products_at, x, y);
 }
 
+/* --- joint kinds --- */
+
+/* A product of elements: sum of word[i] * 2^(64 i), i < length, times 2^position. */
+typedef struct bf_term {
+    bool negative;
+    int length, position;
+    uint64_t word[2 * BF_FACTORS_MOST + 1];
+} bf_term;
+
+BF_RULE bf_term bf_term_one(void) {
+    bf_term t;
+    t.negative = false;
+    t.length = 1;
+    t.position = 0;
+    t.word[0] = 1;
+    return t;
+}
+
+BF_RULE void bf_term_multiply(bf_term *t, bf_u128 magnitude) {
+    const uint64_t half[2] = {(uint64_t)magnitude, (uint64_t)(magnitude >> 64)};
+    const int length = half[1] != 0 ? 2 : 1;
+    uint64_t product[2 * BF_FACTORS_MOST + 1];
+    for (int i = 0; i < t->length + length; i++) product[i] = 0;
+    for (int k = 0; k < length; k++) {
+        bf_u128 carry = 0;
+        for (int i = 0; i < t->length; i++) {
+            carry += (bf_u128)t->word[i] * half[k] + product[i + k];
+            product[i + k] = (uint64_t)carry;
+            carry >>= 64;
+        }
+        product[t->length + k] = (uint64_t)carry;
+    }
+    t->length += length;
+    while (t->length > 1 && product[t->length - 1] == 0) t->length--;
+    for (int i = 0; i < t->length; i++) t->word[i] = product[i];
+}
+
+/* An element as a factor: magnitude * 2^position. */
+typedef struct bf_factor {
+    bool negative;
+    int position; /* of floats, against the exponent of their layout */
+    bf_u128 magnitude;
+} bf_factor;
+
+BF_RULE bf_factor bf_factor_of(bf_dtype dtype, bf_i128 x) {
+    bf_factor f;
+    f.position = 0;
+    if (dtype == BF_I128) {
+        f.negative = x < 0;
+        f.magnitude = x < 0 ? 0 - (bf_u128)x : (bf_u128)x;
+        return f;
+    }
+    bf_finite d;
+    if (bf_dtype_is_float(dtype)) {
+        bf_format format = bf_format_of(dtype);
+        d = bf_decode(format, (uint64_t)x);
+        f.position = bf_sum_position(format, bf_layout_sum(dtype), d.position, 1);
+    } else {
+        d = bf_decode_integer(dtype, (uint64_t)x);
+    }
+    f.negative = d.negative;
+    f.magnitude = d.magnitude;
+    return f;
+}
+
+/* limbs += a^i * b^j, as the part says. */
+BF_RULE void bf_part_add(const bf_part *part, int64_t *limbs, bf_factor a, bf_factor b) {
+    bf_term t = bf_term_one();
+    for (int i = 0; i < part->a + part->b; i++) {
+        const bf_factor f = i < part->a ? a : b;
+        bf_term_multiply(&t, f.magnitude);
+        t.position += f.position;
+        t.negative = t.negative != f.negative;
+    }
+    for (int i = 0; i < t.length; i++)
+        bf_limbs_add(limbs, t.position + 64 * i, t.word[i], t.negative);
+}
+
+/* The counter of a pair that is not finite, or 0. */
+BF_RULE int bf_sum_special_joint(bf_kind kind, bf_format f, uint64_t a, uint64_t b) {
+    if (kind == BF_KIND_POWERS) return bf_sum_special(f, a);
+    if (bf_is_nan(f, a) || bf_is_nan(f, b)) return BF_SUM_NAN;
+    if (!bf_is_inf(f, a) && !bf_is_inf(f, b)) return 0;
+    if (kind == BF_KIND_COMOMENTS) return BF_SUM_POS_INF;
+    return bf_is_inf(f, b) ? BF_SUM_INVALID : bf_sum_special_pair(f, a, b);
+}
+
+/* One element or pair enters a state of a joint kind: the bits of each, of BF_I128 the value. */
+BF_RULE void bf_sum_take_joint(bf_kind kind, bf_dtype dtype, const bf_parts *p, int64_t *words,
+                               bf_i128 a, bf_i128 b) {
+    words[BF_SUM_COUNT]++;
+    if (bf_dtype_is_float(dtype)) {
+        const int special =
+            bf_sum_special_joint(kind, bf_format_of(dtype), (uint64_t)a, (uint64_t)b);
+        if (special) {
+            words[special]++;
+            return;
+        }
+    }
+    const bf_factor x = bf_factor_of(dtype, a), y = bf_factor_of(dtype, b);
+    for (int i = 0; i < p->count; i++) bf_part_add(&p->part[i], words + p->part[i].at, x, y);
+}
+
 /* --- words from outside --- */
 
-/* The largest magnitude that `terms` finite elements (factors 1), or products of two (2), can sum
- * to, as limbs of the layout. */
+/* The largest magnitude that `terms` products of so many finite elements can sum to, or not much
+ * more, as limbs of the layout. */
 BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
                              int64_t *bound) {
     for (int i = 0; i < layout.limbs; i++) bound[i] = 0;
@@ -241,6 +327,10 @@ BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int6
     } else if (bf_dtype_is_signed(dtype)) {
         largest = largest / 2 + 1;
     }
+    if (factors > 2) { /* a power of two above them */
+        bf_limbs_add(bound, position + factors * bf_bit_length(largest), (uint64_t)terms, false);
+        return;
+    }
     bf_u128 term = factors == 2 ? (bf_u128)largest * largest : largest;
     bf_limbs_add_product(bound, position, (uint64_t)term, (uint64_t)terms, false);
     bf_limbs_add_product(bound, position + 64, (uint64_t)(term >> 64), (uint64_t)terms, false);
@@ -249,7 +339,7 @@ BF_RULE void bf_layout_bound(bf_dtype dtype, bf_layout layout, int factors, int6
 /* Are these limbs as carried, and can so many terms sum to them? */
 BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int64_t terms,
                              const int64_t *limbs) {
-    int64_t bound[BF_SUM_WORDS_MAX], above[BF_SUM_WORDS_MAX], below[BF_SUM_WORDS_MAX];
+    int64_t bound[BF_LIMBS_MOST], above[BF_LIMBS_MOST], below[BF_LIMBS_MOST];
     if (layout.limbs == 0) return true;
     if (!bf_limbs_valid(limbs, layout.limbs)) return false;
     bf_layout_bound(dtype, layout, factors, terms, bound);
@@ -265,21 +355,27 @@ BF_RULE bool bf_layout_valid(bf_dtype dtype, bf_layout layout, int factors, int6
 /* The checks of words that come from outside: every word is one that a state can hold. They are
  * closed under merging: limbs that pass never outgrow their layout. */
 BF_RULE bool bf_sum_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
-    bf_sum_shape s = bf_sum_shape_of(kind, dtype);
+    const bf_parts p = bf_parts_of(kind, dtype);
     int64_t rest = words[BF_SUM_COUNT], zeros = words[BF_SUM_NEG_ZERO];
     for (int i = BF_SUM_NAN; i <= BF_SUM_INVALID; i++) {
         if (words[i] < 0 || words[i] > rest) return false;
         rest -= words[i];
     }
     bool is_float = bf_dtype_is_float(dtype);
-    bool squares = kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS;
     if (!is_float && rest != words[BF_SUM_COUNT]) return false;
     if (zeros < 0 || zeros > (bf_sum_counts_zeros(kind, dtype) ? rest : 0)) return false;
-    if (kind != BF_KIND_DOT && words[BF_SUM_INVALID] > 0) return false;
-    if (kind == BF_KIND_SQUARES && words[BF_SUM_NEG_INF] > 0) return false;
-    if (squares && words[s.words - 1] < 0) return false;
-    return bf_layout_valid(dtype, s.sum, 1, rest - zeros, words + s.sum_at) &&
-           bf_layout_valid(dtype, s.products, 2, rest - zeros, words + s.products_at);
+    if (kind != BF_KIND_DOT && kind != BF_KIND_WEIGHTED && words[BF_SUM_INVALID] > 0) return false;
+    if ((kind == BF_KIND_SQUARES || kind == BF_KIND_COMOMENTS) && words[BF_SUM_NEG_INF] > 0)
+        return false;
+    for (int i = 0; i < p.count; i++) {
+        const bf_part *part = &p.part[i];
+        const int64_t *limbs = words + part->at;
+        const bool squares = part->a % 2 == 0 && part->b % 2 == 0;
+        if (squares && limbs[part->layout.limbs - 1] < 0) return false;
+        if (!bf_layout_valid(dtype, part->layout, part->a + part->b, rest - zeros, limbs))
+            return false;
+    }
+    return true;
 }
 
 #endif

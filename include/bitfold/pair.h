@@ -1,0 +1,53 @@
+/* Reductions of two arrays of one dtype and shape to one value, from exact sums over all pairs:
+ *
+ *   dot            sum of a b (dot.h has calls of its own)
+ *   cov            sum of (a - mean a) (b - mean b), divided by n - ddof
+ *   corr           cov / (std a * std b): in [-1, 1], 1 of equal arrays; NaN if one is constant
+ *   slope, intercept, r2   of the line that fits b to a best (least squares), and its share of the
+ *                  variance of b (the square of corr)
+ *   wmean          (sum of a b) / (sum of b): b are weights
+ *   wvar, wstd     with W = sum of b: (sum of b (a - wmean)^2) / (W - ddof), or by
+ *                  BF_WEIGHTS_RELIABILITY / (W - ddof * (sum of b^2) / W); and its square root
+ *
+ * Each is the exact value, rounded once. A pair with a NaN counts as a NaN, and BF_NAN_SKIP leaves
+ * it out. An infinity makes the result NaN, but that of wmean as it makes a mean infinite. Of fewer
+ * pairs than ddof + 1, of no weight, and wherever the divisor is 0, the result is NaN. Negative
+ * weights are taken as the formulas say. Decimals (bf_reduce_options.scale) have one scale in both
+ * arrays. */
+#ifndef BITFOLD_PAIR_H
+#define BITFOLD_PAIR_H
+
+#include "reduce.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reduces by one of these. a and b have one dtype (else BF_E_DTYPE) and one shape (else
+ * BF_E_SHAPE); they may overlap. options may be NULL. The value's dtype is BF_F64 or
+ * options->out_dtype, but for dot. O(n). Errors: as bf_reduce. */
+BF_API bf_status bf_reduce_pair(bf_context *context, bf_reduction op, const bf_array *a,
+                                const bf_array *b, const bf_reduce_options *options,
+                                bf_value *value);
+
+/* Takes n > 0 pairs of arrays as one pair: bf_state_absorb_pair_shards (state.h). */
+BF_API bf_status bf_reduce_pair_shards(bf_context *context, bf_reduction op, const bf_array a[],
+                                       const bf_array b[], int n, const bf_reduce_options *options,
+                                       bf_value *value);
+
+/* Enqueues the reduction, as bf_reduce_async does. */
+BF_API bf_status bf_reduce_pair_async(bf_context *context, bf_reduction op, const bf_array *a,
+                                      const bf_array *b, const bf_reduce_options *options,
+                                      bf_value *value);
+
+/* The covariances (op BF_COV) or correlations (BF_CORR) of each two of k arrays of one dtype and
+ * shape, in one pass. values: k x k of BF_F64 or options->out_dtype, symmetric. Each has the bits
+ * of bf_reduce_pair of these two; with BF_NAN_SKIP a pair is left out where one of the two is NaN.
+ * The diagonal has variances, or 1 (NaN of a constant). Errors: as bf_reduce_pair. O(k^2 n). */
+BF_API bf_status bf_cov_matrix(bf_context *context, bf_reduction op, const bf_array arrays[], int k,
+                               const bf_reduce_options *options, const bf_array *values);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

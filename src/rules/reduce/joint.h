@@ -1,0 +1,314 @@
+/* Results of joint kinds: covariances, correlations, lines, means with weights, skewness, kurtosis.
+ * Each is a rational number, or the root of one, made of the exact sums, and is rounded once. */
+#ifndef BF_RULES_REDUCE_JOINT_H
+#define BF_RULES_REDUCE_JOINT_H
+
+#include "rules/number/scale.h"
+#include "rules/reduce/finish.h"
+#include <bitfold/reduce.h>
+
+/* An exact number. */
+typedef struct bf_signed {
+    bool negative;
+    bf_wide size;
+} bf_signed;
+
+BF_RULE void bf_signed_multiply(bf_signed *out, const bf_signed *x, const bf_signed *y) {
+    bf_wide_product(&out->size, &x->size, &y->size);
+    out->negative = x->negative != y->negative;
+}
+
+/* x += y, whose exponents differ by a multiple of 32 */
+BF_RULE void bf_signed_add(bf_signed *x, const bf_signed *y) {
+    if (x->negative == y->negative || x->size.length == 0) {
+        x->negative = y->size.length > 0 ? y->negative : x->negative;
+        bf_wide_add(&x->size, &y->size);
+    } else if (bf_wide_less(&x->size, &y->size)) {
+        bf_signed rest = *y;
+        bf_wide_subtract(&rest.size, &x->size);
+        *x = rest;
+    } else {
+        bf_wide_subtract(&x->size, &y->size);
+        if (x->size.length == 0) x->negative = false;
+    }
+}
+
+BF_RULE void bf_signed_subtract(bf_signed *x, const bf_signed *y) {
+    bf_signed minus = *y;
+    minus.negative = !minus.negative;
+    bf_signed_add(x, &minus);
+}
+
+/* x -= n * y */
+BF_RULE void bf_signed_subtract_times(bf_signed *x, uint64_t n, const bf_signed *y) {
+    bf_signed times = *y;
+    bf_wide_multiply(&times.size, n);
+    bf_signed_subtract(x, &times);
+}
+
+/* The sum of a^i * b^j. */
+BF_RULE bf_signed bf_signed_of(bf_kind kind, bf_dtype dtype, const int64_t *words, int i, int j) {
+    const bf_parts p = bf_parts_of(kind, dtype);
+    bf_signed x;
+    for (int k = 0; k < p.count; k++) {
+        const bf_part *part = &p.part[k];
+        if (part->a != i || part->b != j) continue;
+        x.negative = bf_wide_from_limbs(&x.size, words + part->at, part->layout.limbs,
+                                        part->layout.exponent);
+        return x;
+    }
+    x.negative = false; /* no kind of state is asked for what it does not keep */
+    x.size.length = x.size.exponent = 0;
+    return x;
+}
+
+/* A whole number, in units that a sum with this exponent can be added to. */
+BF_RULE bf_signed bf_signed_whole(uint64_t n, int exponent) {
+    bf_signed x;
+    const int shift = (exponent % 32 + 32) % 32;
+    x.negative = false;
+    x.size.length = 2;
+    x.size.exponent = 0;
+    x.size.digit[0] = (uint32_t)n;
+    x.size.digit[1] = (uint32_t)(n >> 32);
+    bf_wide_trim(&x.size);
+    if (shift == 0) return x;
+    bf_wide_multiply(&x.size, (uint64_t)1 << (32 - shift));
+    x.size.exponent += shift - 32;
+    return x;
+}
+
+/* n * (sum of x y) - (sum of x) (sum of y): n^2 times a covariance, or a variance. */
+BF_RULE bf_signed bf_signed_spread(int64_t n, const bf_signed *x, const bf_signed *y,
+                                   const bf_signed *xy) {
+    bf_signed spread = *xy, product;
+    bf_wide_multiply(&spread.size, (uint64_t)n);
+    bf_signed_multiply(&product, x, y);
+    bf_signed_subtract(&spread, &product);
+    return spread;
+}
+
+/* x / (y * 10^scale), or its root with the sign of x, rounded once; NaN if y is 0, or for the root
+ * of a negative number if the sign is not to be kept. Spoils x. */
+BF_RULE uint64_t bf_signed_ratio(bf_signed *x, const bf_signed *y, int scale, bool root,
+                                 bf_format f) {
+    bf_wide rest;
+    bf_wide divisor = y->size;
+    const bool negative = x->negative != y->negative;
+    if (y->size.length == 0) return bf_format_nan(f);
+    if (x->size.length == 0) return 0;
+    for (; scale > 0; scale -= 18)
+        bf_wide_multiply(&divisor, (uint64_t)bf_power_of_ten(scale < 18 ? scale : 18));
+    bf_leading q = bf_wide_ratio(&x->size, &divisor, &rest);
+    return bf_leading_round(f, negative, root ? bf_leading_root(q) : q);
+}
+
+/* --- pairs --- */
+
+/* Five sums of pairs, and what they say of n of them. */
+typedef struct bf_pairs {
+    int64_t n;
+    bf_signed x, y;       /* sums */
+    bf_signed xx, xy, yy; /* n^2 times the variances, and the covariance */
+} bf_pairs;
+
+BF_RULE_APART void bf_pairs_of(bf_pairs *p, bf_dtype dtype, const int64_t *words) {
+    const bf_kind kind = BF_KIND_COMOMENTS;
+    bf_signed sum;
+    p->n = bf_finish_count(words);
+    p->x = bf_signed_of(kind, dtype, words, 1, 0);
+    p->y = bf_signed_of(kind, dtype, words, 0, 1);
+    sum = bf_signed_of(kind, dtype, words, 2, 0);
+    p->xx = bf_signed_spread(p->n, &p->x, &p->x, &sum);
+    sum = bf_signed_of(kind, dtype, words, 1, 1);
+    p->xy = bf_signed_spread(p->n, &p->x, &p->y, &sum);
+    sum = bf_signed_of(kind, dtype, words, 0, 2);
+    p->yy = bf_signed_spread(p->n, &p->y, &p->y, &sum);
+}
+
+/* xy / (n * (n - ddof)) */
+BF_RULE uint64_t bf_pairs_covariance(bf_pairs *p, int ddof, int scale, bf_format f) {
+    bf_signed divisor = bf_signed_whole((uint64_t)p->n, 0);
+    if (p->n <= ddof) return bf_format_nan(f);
+    bf_wide_multiply(&divisor.size, (uint64_t)(p->n - ddof));
+    return bf_signed_ratio(&p->xy, &divisor, 2 * scale, false, f);
+}
+
+/* xy / sqrt(xx * yy), or the square of that */
+BF_RULE_APART uint64_t bf_pairs_correlation(bf_pairs *p, bool square, bf_format f) {
+    bf_signed above, below;
+    bf_signed_multiply(&above, &p->xy, &p->xy);
+    bf_signed_multiply(&below, &p->xx, &p->yy);
+    const uint64_t bits = bf_signed_ratio(&above, &below, 0, !square, f);
+    return !square && p->xy.negative && bits != bf_format_nan(f) && bits != 0
+               ? bits | bf_format_sign(f)
+               : bits;
+}
+
+/* (y * xx - xy * x) / (n * xx) */
+BF_RULE_APART uint64_t bf_pairs_intercept(bf_pairs *p, int scale, bf_format f) {
+    bf_signed above, product, below = p->xx;
+    bf_signed_multiply(&above, &p->y, &p->xx);
+    bf_signed_multiply(&product, &p->xy, &p->x);
+    bf_signed_subtract(&above, &product);
+    bf_wide_multiply(&below.size, (uint64_t)p->n);
+    return bf_signed_ratio(&above, &below, scale, false, f);
+}
+
+BF_RULE_APART uint64_t bf_joint_pairs(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                      const bf_reduce_options *options, bf_format f) {
+    bf_pairs p;
+    bf_pairs_of(&p, dtype, words);
+    if (p.n == 0) return bf_format_nan(f);
+    switch (op) {
+    case BF_COV: return bf_pairs_covariance(&p, options->ddof, options->scale, f);
+    case BF_SLOPE: return bf_signed_ratio(&p.xy, &p.xx, 0, false, f);
+    case BF_INTERCEPT: return bf_pairs_intercept(&p, options->scale, f);
+    default: return bf_pairs_correlation(&p, op == BF_R2, f);
+    }
+}
+
+/* --- weights --- */
+
+/* The mean: infinite elements make it infinite. */
+BF_RULE_APART uint64_t bf_joint_weighted_mean(bf_dtype dtype, const int64_t *words,
+                                              const bf_reduce_options *options, bf_format f) {
+    bf_signed sum = bf_signed_of(BF_KIND_WEIGHTED, dtype, words, 1, 1);
+    const bf_signed weights = bf_signed_of(BF_KIND_WEIGHTED, dtype, words, 0, 1);
+    uint64_t bits;
+    if (weights.size.length == 0) return bf_format_nan(f);
+    if (bf_finish_special(words, true, f, &bits))
+        return bits == bf_format_nan(f) || !weights.negative ? bits : bits ^ bf_format_sign(f);
+    return bf_signed_ratio(&sum, &weights, options->scale, false, f);
+}
+
+/* The variance (W * sum of w x^2 - (sum of w x)^2) / (W * (W - ddof * c)), for W = sum of w: c is 1
+ * for weights that count, and (sum of w^2) / W for weights of reliability. */
+BF_RULE_APART uint64_t bf_joint_weighted_variance(bf_dtype dtype, const int64_t *words,
+                                                  const bf_reduce_options *options, bool root,
+                                                  bf_format f) {
+    const bf_kind kind = BF_KIND_WEIGHTED;
+    const bf_signed w = bf_signed_of(kind, dtype, words, 0, 1);
+    const bf_signed wx = bf_signed_of(kind, dtype, words, 1, 1);
+    const bf_signed wxx = bf_signed_of(kind, dtype, words, 2, 1);
+    bf_signed above, below, other;
+    bf_signed_multiply(&above, &w, &wxx);
+    bf_signed_multiply(&other, &wx, &wx);
+    bf_signed_subtract(&above, &other);
+    bf_signed_multiply(&below, &w, &w);
+    if (options->ddof > 0 && options->weights == BF_WEIGHTS_RELIABILITY) {
+        other = bf_signed_of(kind, dtype, words, 0, 2);
+        bf_signed_subtract_times(&below, (uint64_t)options->ddof, &other);
+    } else if (options->ddof > 0) {
+        bf_signed one = bf_signed_whole((uint64_t)options->ddof, bf_layout_sum(dtype).exponent);
+        for (int i = 0; i < options->scale; i++) bf_wide_multiply(&one.size, 10);
+        bf_signed_multiply(&other, &w, &one);
+        bf_signed_subtract(&below, &other);
+    }
+    if (below.negative || (root && above.negative)) return bf_format_nan(f);
+    return bf_signed_ratio(&above, &below, 2 * options->scale, root, f);
+}
+
+/* --- powers --- */
+
+/* n^3 times the third central moment: n^2 S3 - 3 n S1 S2 + 2 S1^3. */
+BF_RULE_APART bf_signed bf_joint_third(int64_t n, const bf_signed s[5]) {
+    bf_signed third = s[3], term, cube;
+    bf_wide_multiply(&third.size, (uint64_t)n);
+    bf_wide_multiply(&third.size, (uint64_t)n);
+    bf_signed_multiply(&term, &s[1], &s[2]);
+    bf_wide_multiply(&term.size, (uint64_t)n);
+    bf_signed_subtract_times(&third, 3, &term);
+    bf_signed_multiply(&term, &s[1], &s[1]);
+    bf_signed_multiply(&cube, &term, &s[1]);
+    cube.negative = !cube.negative;
+    bf_signed_subtract_times(&third, 2, &cube);
+    return third;
+}
+
+/* n^4 times the fourth: n^3 S4 - 4 n^2 S1 S3 + 6 n S1^2 S2 - 3 S1^4. */
+BF_RULE_APART bf_signed bf_joint_fourth(int64_t n, const bf_signed s[5]) {
+    bf_signed fourth = s[4], square, term;
+    for (int i = 0; i < 3; i++) bf_wide_multiply(&fourth.size, (uint64_t)n);
+    bf_signed_multiply(&term, &s[1], &s[3]);
+    for (int i = 0; i < 2; i++) bf_wide_multiply(&term.size, (uint64_t)n);
+    bf_signed_subtract_times(&fourth, 4, &term);
+    bf_signed_multiply(&square, &s[1], &s[1]);
+    bf_signed_multiply(&term, &square, &s[2]);
+    bf_wide_multiply(&term.size, (uint64_t)n);
+    term.negative = !term.negative;
+    bf_signed_subtract_times(&fourth, 6, &term);
+    bf_signed_multiply(&term, &square, &square);
+    bf_signed_subtract_times(&fourth, 3, &term);
+    return fourth;
+}
+
+/* M3 / M2^(3/2), of ddof 1 times sqrt(n (n - 1)) / (n - 2): the root of its square, with its sign.
+ */
+BF_RULE_APART uint64_t bf_joint_skewness(int64_t n, const bf_signed s[5], const bf_signed *second,
+                                         int ddof, bf_format f) {
+    const bf_signed third = bf_joint_third(n, s);
+    bf_signed above, below, square;
+    if (ddof > 0 && n < 3) return bf_format_nan(f);
+    bf_signed_multiply(&above, &third, &third);
+    bf_signed_multiply(&square, second, second);
+    bf_signed_multiply(&below, &square, second);
+    if (ddof > 0) {
+        bf_wide_multiply(&above.size, (uint64_t)n);
+        bf_wide_multiply(&above.size, (uint64_t)(n - 1));
+        for (int i = 0; i < 2; i++) bf_wide_multiply(&below.size, (uint64_t)(n - 2));
+    }
+    const uint64_t bits = bf_signed_ratio(&above, &below, 0, true, f);
+    return third.negative && bits != 0 && bits != bf_format_nan(f) ? bits | bf_format_sign(f)
+                                                                   : bits;
+}
+
+/* (M4 - 3 M2^2) / M2^2; of ddof 1 (n - 1) ((n + 1) (M4 - 3 M2^2) + 6 M2^2) / ((n - 2) (n - 3)
+ * M2^2).
+ */
+BF_RULE_APART uint64_t bf_joint_kurtosis(int64_t n, const bf_signed s[5], const bf_signed *second,
+                                         int ddof, bf_format f) {
+    bf_signed above = bf_joint_fourth(n, s), below;
+    if (ddof > 0 && n < 4) return bf_format_nan(f);
+    bf_signed_multiply(&below, second, second);
+    bf_signed_subtract_times(&above, 3, &below);
+    if (ddof > 0) {
+        bf_signed six = below;
+        six.negative = !six.negative;
+        bf_wide_multiply(&above.size, (uint64_t)n + 1);
+        bf_signed_subtract_times(&above, 6, &six);
+        bf_wide_multiply(&above.size, (uint64_t)n - 1);
+        bf_wide_multiply(&below.size, (uint64_t)n - 2);
+        bf_wide_multiply(&below.size, (uint64_t)n - 3);
+    }
+    return bf_signed_ratio(&above, &below, 0, false, f);
+}
+
+BF_RULE_APART uint64_t bf_joint_powers(bf_reduction op, bf_dtype dtype, const int64_t *words,
+                                       int ddof, bf_format f) {
+    const int64_t n = bf_finish_count(words);
+    bf_signed s[5];
+    if (n == 0) return bf_format_nan(f);
+    for (int i = 1; i < 5; i++) s[i] = bf_signed_of(BF_KIND_POWERS, dtype, words, i, 0);
+    const bf_signed second = bf_signed_spread(n, &s[1], &s[1], &s[2]);
+    return op == BF_SKEW ? bf_joint_skewness(n, s, &second, ddof, f)
+                         : bf_joint_kurtosis(n, s, &second, ddof, f);
+}
+
+/* The bits of a result of a joint kind. */
+BF_RULE uint64_t bf_joint_result(bf_kind kind, bf_reduction op, bf_dtype dtype,
+                                 const int64_t *words, const bf_reduce_options *options,
+                                 bf_format f) {
+    const bool skip = options->nan == BF_NAN_SKIP;
+    uint64_t bits;
+    if (words[BF_SUM_NAN] > 0 && !skip) return bf_format_nan(f);
+    if (op == BF_WMEAN) return bf_joint_weighted_mean(dtype, words, options, f);
+    if (bf_finish_special(words, true, f, &bits)) return bf_format_nan(f);
+    switch (kind) {
+    case BF_KIND_POWERS: return bf_joint_powers(op, dtype, words, options->ddof, f);
+    case BF_KIND_COMOMENTS: return bf_joint_pairs(op, dtype, words, options, f);
+    default: return bf_joint_weighted_variance(dtype, words, options, op == BF_WSTD, f);
+    }
+}
+
+#endif
