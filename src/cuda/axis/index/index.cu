@@ -154,8 +154,8 @@ bf_status run_call(index_call *c) {
     c->board = c->params.board = bf_cuda_index_board_make(c->context);
     if (c->board == NULL) return BF_E_MEMORY;
     if (is_product(c->operands->kind)) {
-        status = multiply(c);
-        return status == BF_OK && c->results->queued ? tell_wrong(c) : status;
+        status = multiply(c); /* which has reported a wrong index, if the call fails later */
+        return status == BF_OK && bf_results_go_on(c->results) ? tell_wrong(c) : status;
     }
     if (bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows))
         status = bf_cuda_index_scatter(c->context, &c->params, &c->rows);
