@@ -23,11 +23,8 @@ static int share_of(bf_kind kind) {
 }
 
 bf_demand bf_reduce_demand(bf_kind kind, bf_dtype dtype) {
-    const bool joint = bf_kind_is_joint(kind);
-    return (bf_demand){.share = share_of(kind),
-                       .cpu = dtype == BF_I128 || joint,
-                       .on_host = joint ? "the CPU computes covariances, weights and powers"
-                                        : "the CPU reduces i128"};
+    return (bf_demand){
+        .share = share_of(kind), .cpu = dtype == BF_I128, .on_host = "the CPU reduces i128"};
 }
 
 bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
@@ -126,14 +123,17 @@ static bf_status place_async(bf_context *context, const bf_job *job, const bf_va
     return bf_place(context, &demand);
 }
 
-/* Reduces at once, for a backend without a queue. Reports errors of the data as a queue would, in
- * the value. */
+/* Reduces at once, for a backend without a queue, and joint kinds, whose results the host computes.
+ * Reports errors of the data as a queue would, in the value. */
 static bf_status reduce_now(bf_context *context, bf_reduction op, const bf_array *a,
                             const bf_array *b, const bf_reduce_options *options, bf_value *value) {
-    bf_status status = reduce_arrays(context, op, a, b, options, value);
-    if (status != BF_E_NAN && status != BF_E_EMPTY && status != BF_E_OVERFLOW) return status;
-    *value = (bf_value){.dtype = BF_NONE};
-    return BF_OK;
+    bf_value found = {.dtype = BF_NONE};
+    bf_status status = reduce_arrays(context, op, a, b, options, &found);
+    if (status == BF_E_NAN || status == BF_E_EMPTY || status == BF_E_OVERFLOW)
+        found = (bf_value){.dtype = BF_NONE};
+    else if (status != BF_OK)
+        return status;
+    return context->used->memory->copy(context, value, &found, sizeof found);
 }
 
 static bf_status enqueue_arrays(bf_context *context, bf_reduction op, const bf_array *a,
@@ -149,7 +149,7 @@ static bf_status enqueue_arrays(bf_context *context, bf_reduction op, const bf_a
     job.count = count;
     status = place_async(context, &job, value);
     if (status != BF_OK) return status;
-    if (context->used->reduce->enqueue == NULL)
+    if (context->used->reduce->enqueue == NULL || bf_kind_is_joint(job.kind))
         return reduce_now(context, op, a, b, &options, value);
     return context->used->reduce->enqueue(context, &job, &options, value);
 }

@@ -1,5 +1,6 @@
 /* A reduction on the GPU: the kernel for it, launched once where its data are, or piece by piece as
  * they come through the pipeline. */
+#include "cuda/reduce/joint.cuh"
 #include "cuda/reduce/launch.cuh"
 #include "cuda/reduce/product_tree.cuh"
 #include "cuda/reduce/sum_computed.cuh"
@@ -158,6 +159,7 @@ static bf_status absorb_tree(bf_context *context, const bf_job *job, int64_t *wo
 /* What is in place enters words. */
 static bf_status absorb_at_once(bf_context *context, const bf_job *job, int64_t *words) {
     if (job->kind == BF_KIND_PRODUCT_TREE) return absorb_tree(context, job, words);
+    if (bf_kind_is_joint(job->kind)) return bf_cuda_joint_absorb(context, job, words);
     return absorb_plain(context, find_reduction(job), job, NULL, words);
 }
 

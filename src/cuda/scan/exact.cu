@@ -49,7 +49,7 @@ __device__ __forceinline__ uint64_t element_at(const exact_params &p, int64_t at
 
 __global__ void __launch_bounds__(THREADS) sum_chunks(const __grid_constant__ exact_params p) {
     visit_chunk(p, [&](int64_t i, int64_t chunk, int64_t first, int64_t end) {
-        int64_t words[BF_STATE_WORDS_SMALL];
+        int64_t words[BF_DESCRIPTION_WORDS_MAX];
         bf_state_init(BF_KIND_SUM, p.scan.prefix.dtype, words);
         const int64_t line = line_of(p, i);
         for (int64_t k = first; k < end; k++)
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(THREADS) sum_words(const __grid_constant__ exa
 
 __global__ void __launch_bounds__(THREADS) scan_chunks(const __grid_constant__ exact_params p) {
     visit_chunk(p, [&](int64_t i, int64_t chunk, int64_t first, int64_t end) {
-        int64_t words[BF_STATE_WORDS_SMALL];
+        int64_t words[BF_DESCRIPTION_WORDS_MAX];
         bf_work work;
         bf_u128 result = 0;
         const bf_dtype dtype = p.scan.prefix.dtype;
