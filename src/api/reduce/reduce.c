@@ -4,6 +4,7 @@
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
 #include "api/runtime/place.h"
+#include "seam/memory.h"
 #include <bitfold/dot.h>
 #include <bitfold/pair.h>
 
