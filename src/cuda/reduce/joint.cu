@@ -17,11 +17,15 @@
 namespace {
 
 enum {
-    THREADS = 256,
+#ifndef JT
+#define JT 512
+#define JA 8
+#endif
+    THREADS = JT,
     ROWS = 32, /* elements of a chunk that a thread takes: no level gets more than
                   six deposits of each */
     CHUNK = ROWS * BF_CUDA_WARP,
-    AHEAD = 8,    /* that it loads at a time */
+    AHEAD = JA,   /* that it loads at a time */
     SAMPLES = 16, /* of a lane */
     VARIANTS = 3,
     FOLDS_MOST = 1 << 11, /* chunks of a thread: their sums stay below 2^63 */
@@ -88,121 +92,133 @@ struct of_others {
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* The sum of terms of one part: a window, and what its levels held at the end of each chunk. */
+/* What did not fit since the chunk began: bits below the last level, or changes of the sign and
+ * exponent of a top level. Integer instructions tell, for additions of doubles are the limit. */
+struct misfit_bits {
+    unsigned left, moved;
+    __device__ __forceinline__ bool any() const { return left != 0 || moved >> 20 != 0; }
+};
+
+/* The sums of the levels at the end of each chunk, of each thread: shared memory [level][thread].
+ */
+using level_sums = int64_t (*)[THREADS];
+
+/* The sum of terms of one part. */
 template <int Factors, int Variant> struct series {
     static constexpr int levels = levels_of(Factors, Variant);
     bf_cuda_window<levels, levels> window;
-    int64_t totals[levels];
 
-    __device__ __forceinline__ void open(int bottom) {
-        window.open(bottom);
-#pragma unroll
-        for (int l = 0; l < levels; l++) totals[l] = 0;
-    }
-    __device__ __forceinline__ void fold() {
+    __device__ __forceinline__ void fold(level_sums sums) {
 #pragma unroll
         for (int l = 0; l < levels; l++)
-            totals[l] += __double_as_longlong(window.level[l]) -
-                         (int64_t)((uint64_t)window.start_of(l) << 32);
+            sums[l][threadIdx.x] += __double_as_longlong(window.level[l]) -
+                                    (int64_t)((uint64_t)window.start_of(l) << 32);
         window.reset();
     }
-    /* Takes u * v, which is at most 2^-53 of what level First - 1 takes. */
+    /* Takes x, which is no more than what level First - 1 leaves. */
+    template <int First> __device__ __forceinline__ void take(double x, misfit_bits &misfit) {
+        double rounded = window.round(First, x);
+        if (First == 0) misfit.moved |= bf_cuda_high(window.level[0]) ^ window.start;
+#pragma unroll
+        for (int l = First + 1; l < levels; l++) {
+            x = x - rounded;
+            rounded = window.round(l, x);
+        }
+        misfit.left |= bf_cuda_high(x) ^ bf_cuda_high(rounded);
+        misfit.left |= (unsigned)__double2loint(x) ^ (unsigned)__double2loint(rounded);
+    }
+    /* Takes u * v. */
     template <int First, bool Rest>
-    __device__ __forceinline__ void take(double u, double v, bf_cuda_misfit &misfit) {
+    __device__ __forceinline__ void take(double u, double v, misfit_bits &misfit) {
         const double p = u * v;
-        window.template take<First>(p, misfit);
-        if (Rest) window.template take<First + 1>(fma(u, v, -p), misfit);
+        take<First>(p, misfit);
+        if (Rest) take<First + 1>(fma(u, v, -p), misfit);
     }
     /* Takes (p + e) * x. */
     template <bool Wide>
-    __device__ __forceinline__ void take_third(double p, double e, double x,
-                                               bf_cuda_misfit &misfit) {
+    __device__ __forceinline__ void take_third(double p, double e, double x, misfit_bits &misfit) {
         take<0, true>(p, x, misfit);
         if (Wide) take<1, true>(e, x, misfit);
     }
     /* Takes (p + e)^2. */
     template <bool Wide>
-    __device__ __forceinline__ void take_fourth(double p, double e, bf_cuda_misfit &misfit) {
+    __device__ __forceinline__ void take_fourth(double p, double e, misfit_bits &misfit) {
         take<0, true>(p, p, misfit);
         if (!Wide) return;
         take<1, true>(2 * p, e, misfit);
         take<2, true>(e, e, misfit);
     }
-    __device__ __forceinline__ void add_to(unsigned long long (*sums)[2]) const {
-#pragma unroll
-        for (int l = 0; l < levels; l++) {
-            const bf_cuda_pair sum = bf_cuda_warp_sum(totals[l]);
-            if (threadIdx.x % BF_CUDA_WARP != 0) continue;
-            atomicAdd(&sums[l][0], (unsigned long long)sum.lo);
-            atomicAdd(&sums[l][1], (unsigned long long)sum.hi);
-        }
-    }
 };
 
-/* The parts of a kind, in the order of bf_kind_part. visit(part, number) is called for each. */
+/* The parts of a kind, in the order of bf_kind_part: visit(part, number, level) is called for each
+ * with the number of its first level. */
 template <bf_kind Kind, int Variant> struct parts;
 
 template <int V> struct parts<BF_KIND_POWERS, V> {
     static constexpr bool pairs = false;
+    static constexpr int levels =
+        levels_of(1, V) + levels_of(2, V) + levels_of(3, V) + levels_of(4, V);
     series<1, V> x;
     series<2, V> xx;
     series<3, V> xxx;
     series<4, V> xxxx;
     template <bool Wide>
-    __device__ __forceinline__ void take(double a, double, bf_cuda_misfit &misfit) {
+    __device__ __forceinline__ void take(double a, double, misfit_bits &misfit) {
         const double p = a * a, e = Wide ? fma(a, a, -p) : 0;
-        x.window.template take<0>(a, misfit);
+        x.template take<0>(a, misfit);
         xx.template take<0, Wide>(a, a, misfit);
         xxx.template take_third<Wide>(p, e, a, misfit);
         xxxx.template take_fourth<Wide>(p, e, misfit);
     }
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) {
-        visit(x, 0);
-        visit(xx, 1);
-        visit(xxx, 2);
-        visit(xxxx, 3);
+        visit(x, 0, 0);
+        visit(xx, 1, x.levels);
+        visit(xxx, 2, x.levels + xx.levels);
+        visit(xxxx, 3, x.levels + xx.levels + xxx.levels);
     }
 };
 
 template <int V> struct parts<BF_KIND_COMOMENTS, V> {
     static constexpr bool pairs = true;
+    static constexpr int levels = 2 * levels_of(1, V) + 3 * levels_of(2, V);
     series<1, V> x, y;
     series<2, V> xx, xy, yy;
     template <bool Wide>
-    __device__ __forceinline__ void take(double a, double b, bf_cuda_misfit &misfit) {
-        x.window.template take<0>(a, misfit);
-        y.window.template take<0>(b, misfit);
+    __device__ __forceinline__ void take(double a, double b, misfit_bits &misfit) {
+        x.template take<0>(a, misfit);
+        y.template take<0>(b, misfit);
         xx.template take<0, Wide>(a, a, misfit);
         xy.template take<0, Wide>(a, b, misfit);
         yy.template take<0, Wide>(b, b, misfit);
     }
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) {
-        visit(x, 0);
-        visit(y, 1);
-        visit(xx, 2);
-        visit(xy, 3);
-        visit(yy, 4);
+        visit(x, 0, 0);
+        visit(y, 1, x.levels);
+        visit(xx, 2, 2 * x.levels);
+        visit(xy, 3, 2 * x.levels + xx.levels);
+        visit(yy, 4, 2 * x.levels + 2 * xx.levels);
     }
 };
 
 template <int V> struct parts<BF_KIND_WEIGHTED, V> {
     static constexpr bool pairs = true;
+    static constexpr int levels = levels_of(1, V) + 2 * levels_of(2, V) + levels_of(3, V);
     series<1, V> y;
     series<2, V> yy, xy;
     series<3, V> xxy;
     template <bool Wide>
-    __device__ __forceinline__ void take(double a, double b, bf_cuda_misfit &misfit) {
+    __device__ __forceinline__ void take(double a, double b, misfit_bits &misfit) {
         const double p = a * b, e = Wide ? fma(a, b, -p) : 0;
-        y.window.template take<0>(b, misfit);
+        y.template take<0>(b, misfit);
         yy.template take<0, Wide>(b, b, misfit);
         xy.template take<0, Wide>(a, b, misfit);
         xxy.template take_third<Wide>(p, e, a, misfit);
     }
     template <class Visit> __device__ __forceinline__ void each(const Visit &visit) {
-        visit(y, 0);
-        visit(yy, 1);
-        visit(xy, 2);
-        visit(xxy, 3);
+        visit(y, 0, 0);
+        visit(yy, 1, y.levels);
+        visit(xy, 2, y.levels + yy.levels);
+        visit(xxy, 3, y.levels + 2 * yy.levels);
     }
 };
 
@@ -261,61 +277,67 @@ template <class Source> __device__ __forceinline__ bool is_far(double x) {
     return (high | (unsigned)__double2loint(x)) != 0;
 }
 
+template <class Source, class Parts>
+__device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk, Parts &all) {
+    misfit_bits misfit = {0, 0};
+    bool far = false;
+    const int64_t first = chunk * CHUNK + threadIdx.x % BF_CUDA_WARP;
+#pragma unroll 1
+    for (int row = 0; row < ROWS; row += AHEAD) {
+        double a[AHEAD], b[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int64_t i = first + (int64_t)(row + k) * BF_CUDA_WARP;
+            a[k] = i < p.count ? Source::at(p, p.a, i) : 0;
+            b[k] = Parts::pairs && i < p.count ? Source::at(p, p.b, i) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            far |= is_far<Source>(a[k]) | (Parts::pairs && is_far<Source>(b[k]));
+            all.template take<Source::is_wide>(a[k], b[k], misfit);
+        }
+    }
+    return !__any_sync(~0u, misfit.any() || far);
+}
+
 template <class Source, bf_kind Kind, int Variant>
-__device__ __forceinline__ void take_chunks(const joint_params &p, unsigned long long (*sums)[2]) {
+__device__ __forceinline__ void take_chunks(const joint_params &p, level_sums sums) {
     using Parts = parts<Kind, Variant>;
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
     Parts all;
-    all.each([&](auto &part, int i) { part.open(p.board->bottom[i]); });
+    all.each([&](auto &part, int i, int) { part.window.open(p.board->bottom[i]); });
+#pragma unroll
+    for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
 #pragma unroll 1
     for (int64_t chunk = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
          chunk < p.chunks; chunk += step) {
-        bf_cuda_misfit misfit = {false, 0};
-        bool far = false;
-        const int64_t first = chunk * CHUNK + lane;
-#pragma unroll 1
-        for (int row = 0; row < ROWS; row += AHEAD) {
-            double a[AHEAD], b[AHEAD];
-#pragma unroll
-            for (int k = 0; k < AHEAD; k++) {
-                const int64_t i = first + (int64_t)(row + k) * BF_CUDA_WARP;
-                a[k] = i < p.count ? Source::at(p, p.a, i) : 0;
-                b[k] = Parts::pairs && i < p.count ? Source::at(p, p.b, i) : 0;
-            }
-#pragma unroll
-            for (int k = 0; k < AHEAD; k++) {
-                far |= is_far<Source>(a[k]) | (Parts::pairs && is_far<Source>(b[k]));
-                all.template take<Source::is_wide>(a[k], b[k], misfit);
-            }
+        if (take_chunk<Source>(p, chunk, all)) {
+            all.each([&](auto &part, int, int level) { part.fold(sums + level); });
+            continue;
         }
-        if (__any_sync(~0u, misfit.any() || far)) {
-            all.each([&](auto &part, int) { part.window.reset(); });
-            if (lane == 0) p.list[atomicAdd(&p.board->listed, 1u)] = (unsigned)chunk;
-        } else {
-            all.each([&](auto &part, int) { part.fold(); });
-        }
+        all.each([&](auto &part, int, int) { part.window.reset(); });
+        if (lane == 0) p.list[atomicAdd(&p.board->listed, 1u)] = (unsigned)chunk;
     }
-    int first = 0;
-    all.each([&](auto &part, int) {
-        part.add_to(sums + first);
-        first += part.levels;
-    });
+    __syncthreads();
+    for (int l = (int)threadIdx.x / BF_CUDA_WARP; l < Parts::levels; l += THREADS / BF_CUDA_WARP) {
+        bf_cuda_pair sum = {0, 0};
+        for (int t = lane; t < THREADS; t += BF_CUDA_WARP)
+            sum = bf_cuda_pair_add(sum, bf_cuda_warp_sum(sums[l][t]));
+        if (lane != 0) continue;
+        atomicAdd(&p.board->sums[l][0], (unsigned long long)sum.lo);
+        atomicAdd(&p.board->sums[l][1], (unsigned long long)sum.hi);
+    }
 }
 
 template <class Source, bf_kind Kind>
 __global__ void __launch_bounds__(THREADS) take_in_windows(joint_params p) {
-    __shared__ unsigned long long sums[SUMS][2];
-    for (int i = (int)threadIdx.x; i < 2 * SUMS; i += THREADS) sums[i / 2][i % 2] = 0;
-    __syncthreads();
+    extern __shared__ int64_t sums[][THREADS];
     switch (p.board->variant) {
     case 0: take_chunks<Source, Kind, 0>(p, sums); break;
     case 1: take_chunks<Source, Kind, 1>(p, sums); break;
     default: take_chunks<Source, Kind, 2>(p, sums);
     }
-    __syncthreads();
-    for (int i = (int)threadIdx.x; i < 2 * SUMS; i += THREADS)
-        if (sums[i / 2][i % 2] != 0) atomicAdd(&p.board->sums[i / 2][i % 2], sums[i / 2][i % 2]);
 }
 
 /* ---- by the rules ---------------------------------------------------------------------------- */
@@ -362,12 +384,14 @@ bf_status check(const joint_call *c, cudaError_t error) {
 
 template <class Source, bf_kind Kind> cudaError_t launch_of_kind(const joint_call *c) {
     const joint_params &p = c->params;
-    const int64_t warps = THREADS / BF_CUDA_WARP;
-    cudaStream_t stream = c->context->cuda->stream;
-    choose_windows<Source><<<1, BF_CUDA_WARP, 0, stream>>>(p);
-    take_in_windows<Source, Kind>
-        <<<bf_cuda_blocks(c->context->cuda, p.chunks, warps, 2), THREADS, 0, stream>>>(p);
-    return cudaGetLastError();
+    const bf_cuda *cuda = c->context->cuda;
+    const size_t shared = sizeof(int64_t[parts<Kind, VARIANTS - 1>::levels][THREADS]);
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, p.chunks, THREADS / BF_CUDA_WARP, 1), THREADS,
+                                 shared, false, false};
+    choose_windows<Source><<<1, BF_CUDA_WARP, 0, cuda->stream>>>(p);
+    const cudaError_t error = cudaGetLastError();
+    return error == cudaSuccess ? bf_cuda_launch(cuda, take_in_windows<Source, Kind>, shape, p)
+                                : error;
 }
 
 template <class Source> cudaError_t launch_of(const joint_call *c) {
@@ -384,6 +408,19 @@ bf_status take_in_windows(const joint_call *c) {
     case BF_F32: return check(c, launch_of<of_f32>(c));
     default: return check(c, launch_of<of_others>(c));
     }
+}
+
+/* Limbs += sum * 2^position, which may be negative: the window of an integer may reach below 1. */
+void add_sum(int64_t *limbs, int position, bf_i128 sum) {
+    const bool negative = sum < 0;
+    bf_u128 size = negative ? 0 - (bf_u128)sum : (bf_u128)sum;
+    if (size == 0) return;
+    if (position < 0) {
+        size >>= -position;
+        position = 0;
+    }
+    bf_limbs_add(limbs, position, (uint64_t)size, negative);
+    if (size >> 64 != 0) bf_limbs_add(limbs, position + 64, (uint64_t)(size >> 64), negative);
 }
 
 /* Adds the sums of the levels to words. */
