@@ -35,7 +35,6 @@
 #include "bitfold/device.h"
 #include "bitfold/dictionary.h"
 #include "bitfold/dlpack.h"
-#include "bitfold/dot.h"
 #include "bitfold/expression.h"
 #include "bitfold/feed.h"
 #include "bitfold/group.h"

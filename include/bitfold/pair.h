@@ -1,6 +1,6 @@
 /* Reductions of two arrays of one dtype and shape to one value, from exact sums over all pairs:
  *
- *   dot            sum of a b (dot.h has calls of its own)
+ *   dot            sum of a b: bf_dot and others are short for it
  *   cov            sum of (a - mean a) (b - mean b), divided by n - ddof
  *   corr           cov / (std a * std b): in [-1, 1], 1 of equal arrays; NaN if one is constant
  *   slope, intercept, r2   of the line that fits b to a best (least squares), and its share of the
@@ -39,6 +39,22 @@ BF_API bf_status bf_reduce_pair_shards(bf_context *context, bf_reduction op, con
 BF_API bf_status bf_reduce_pair_async(bf_context *context, bf_reduction op, const bf_array *a,
                                       const bf_array *b, const bf_reduce_options *options,
                                       bf_value *value);
+
+/* These are short for BF_DOT, the exact sum of the exact products, rounded once: no product over-
+ * or underflows. Infinity times zero makes the result NaN. The value's dtype is BF_I192 for
+ * integers and bools, and BF_F64 (or options->out_dtype) for floats. */
+BF_API bf_status bf_dot(bf_context *context, const bf_array *a, const bf_array *b,
+                        const bf_reduce_options *options, bf_value *value);
+BF_API bf_status bf_dot_shards(bf_context *context, const bf_array a[], const bf_array b[], int n,
+                               const bf_reduce_options *options, bf_value *value);
+BF_API bf_status bf_dot_async(bf_context *context, const bf_array *a, const bf_array *b,
+                              const bf_reduce_options *options, bf_value *value);
+
+/* The simple calls: bf_dot_f64, bf_dot_i32, ... for two arrays of n contiguous elements. */
+#define BF_X(id, number, name, bytes, T, kind, S, R)                                               \
+    BF_API bf_status bf_dot_##name(bf_context *context, const T *a, const T *b, int64_t n, S *out);
+BF_DTYPE_LIST(BF_X)
+#undef BF_X
 
 /* The covariances (op BF_COV) or correlations (BF_CORR) of each two of k arrays of one dtype and
  * shape, in one pass. values: k x k of BF_F64 or options->out_dtype, symmetric. Each has the bits

@@ -12,7 +12,7 @@ typedef struct bf_operands {
     bf_kind kind; /* the kind of op */
     bf_dtype dtype;
     const void *a;
-    const void *b; /* of pairs: the others; else NULL */
+    const void *b; /* the others of pairs; else NULL */
 } bf_operands;
 
 /* Fibres of an array of any strides. Dimensions of extent 1 are gone, and neighbours that lie like

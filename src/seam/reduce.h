@@ -12,7 +12,7 @@ typedef struct bf_job {
     bf_kind kind; /* the kind of op */
     bf_dtype dtype;
     const void *a;
-    const void *b; /* of pairs: the others; else NULL */
+    const void *b; /* the others of pairs; else NULL */
     int64_t count;
     int64_t index;   /* where a[0] is; BF_KIND_EXTREME */
     bool every_zero; /* BF_SUM_NEG_ZERO is exact, for a state that lasts; else a backend may count

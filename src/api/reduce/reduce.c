@@ -5,7 +5,6 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/place.h"
 #include "seam/memory.h"
-#include <bitfold/dot.h>
 #include <bitfold/pair.h>
 
 /* ---- placing --------------------------------------------------------------------------------- */

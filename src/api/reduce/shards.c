@@ -6,7 +6,6 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/place.h"
 #include "rules/number/dtype.h"
-#include <bitfold/dot.h>
 #include <bitfold/pair.h>
 
 #include <stdlib.h>

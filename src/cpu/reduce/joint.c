@@ -11,7 +11,7 @@
 
 enum {
     SPAN = 8192, /* elements whose parts are absorbed in turn, from the cache */
-    BLOCK = 512 /* elements that are copied at a time */
+    BLOCK = 512  /* elements that are copied at a time */
 };
 
 /* A sum that a joint kind is made of, with its words. */
@@ -30,7 +30,7 @@ enum { OF_A, OF_B, PRODUCTS, THIRDS, FOURTHS = OF_B };
 typedef struct joint {
     const bf_isa *isa;
     bf_kind kind;
-    bf_dtype dtype; /* of the elements */
+    bf_dtype dtype; /* the elements' */
     bf_parts parts;
     int64_t *words;
     sum_of sums[BF_JOINT_SERIES];

@@ -1,6 +1,6 @@
 /* A reduction on the GPU: the kernel for it, launched once where its data are, or piece by piece as
  * they come through the pipeline. */
-#include "cuda/reduce/joint.cuh"
+#include "cuda/reduce/joint/joint.cuh"
 #include "cuda/reduce/launch.cuh"
 #include "cuda/reduce/product_tree.cuh"
 #include "cuda/reduce/sum_computed.cuh"

@@ -11,8 +11,8 @@ typedef enum bf_kind {
     BF_KIND_MOMENTS,     /* both */
     BF_KIND_DOT,         /* exact sum of a*b */
     BF_KIND_POWERS,      /* exact sums of x, x^2, x^3, x^4 */
-    BF_KIND_COMOMENTS,   /* of a, b, a^2, a*b, b^2 */
-    BF_KIND_WEIGHTED,    /* of b, b^2, a*b, a^2*b: b are the weights */
+    BF_KIND_COMOMENTS,   /* exact sums of a, b, a^2, a*b, b^2 */
+    BF_KIND_WEIGHTED,    /* exact sums of b, b^2, a*b, a^2*b: b are the weights */
     BF_KIND_EXTREME,     /* the least order key, and where */
     BF_KIND_DESCRIPTION, /* moments, minimum and maximum */
     BF_KIND_PRODUCT,     /* the product of integers */

@@ -43,7 +43,7 @@ enum {
     BF_PARTS_MOST = 5,
     BF_FACTORS_MOST = 4,
     BF_LIMBS_MOST = 66 * BF_FACTORS_MOST + 2,
-    BF_PARTS_LIMBS_MOST = 66 * (1 + 2 + 3 + 4) + 2 * 4 /* of POWERS, which have the most */
+    BF_PARTS_LIMBS_MOST = 66 * (1 + 2 + 3 + 4) + 2 * 4 /* POWERS have the most */
 };
 
 typedef struct bf_parts {

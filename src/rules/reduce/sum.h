@@ -19,8 +19,8 @@ enum {
 };
 
 enum {
-    BF_SUM_WORDS_MAX = BF_SUM_LIMBS + 68 + 134, /* of a sum, squares, both, or a dot product */
-    BF_PARTS_WORDS_MAX = BF_SUM_LIMBS + BF_PARTS_LIMBS_MOST /* of any exact kind */
+    BF_SUM_WORDS_MAX = BF_SUM_LIMBS + 68 + 134, /* a sum, squares, both, or a dot product */
+    BF_PARTS_WORDS_MAX = BF_SUM_LIMBS + BF_PARTS_LIMBS_MOST /* any exact kind */
 };
 
 BF_RULE bf_parts bf_parts_of(bf_kind kind, bf_dtype dtype) {
@@ -242,7 +242,7 @@ BF_RULE void bf_term_multiply(bf_term *t, bf_u128 magnitude) {
 /* An element as a factor: magnitude * 2^position. */
 typedef struct bf_factor {
     bool negative;
-    int position; /* of floats, against the exponent of their layout */
+    int position; /* floats': against the exponent of their layout */
     bf_u128 magnitude;
 } bf_factor;
 

@@ -154,7 +154,7 @@ bf_status run_call(index_call *c) {
     c->board = c->params.board = bf_cuda_index_board_make(c->context);
     if (c->board == NULL) return BF_E_MEMORY;
     if (is_product(c->operands->kind)) {
-        status = multiply(c); /* which has reported a wrong index, if the call fails later */
+        status = multiply(c); /* reports a wrong index, if the call fails later */
         return status == BF_OK && bf_results_go_on(c->results) ? tell_wrong(c) : status;
     }
     if (bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows))

@@ -1,6 +1,6 @@
 /* Joint kinds on a GPU: sums of powers, of pairs, with weights (rules/reduce/parts.h). */
-#ifndef BF_CUDA_REDUCE_JOINT_CUH
-#define BF_CUDA_REDUCE_JOINT_CUH
+#ifndef BF_CUDA_REDUCE_JOINT_JOINT_CUH
+#define BF_CUDA_REDUCE_JOINT_JOINT_CUH
 
 #include "cuda/runtime/context.cuh"
 

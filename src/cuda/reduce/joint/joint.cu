@@ -6,7 +6,7 @@
  * says that it was not: then the chunk is listed, and a second kernel takes it by the rules,
  * element by element. Integers of 64 bits go by the rules alone. Which way a chunk went does not
  * show. */
-#include "cuda/reduce/joint.cuh"
+#include "cuda/reduce/joint/joint.cuh"
 
 #include "cuda/reduce/sum_window.cuh"
 #include "cuda/runtime/element.cuh"
@@ -26,7 +26,7 @@ enum {
                   six deposits of each */
     CHUNK = ROWS * BF_CUDA_WARP,
     AHEAD = JA,   /* that it loads at a time */
-    SAMPLES = 16, /* of a lane */
+    SAMPLES = 16, /* each lane takes so many */
     VARIANTS = 3,
     FOLDS_MOST = 1 << 11, /* chunks of a thread: their sums stay below 2^63 */
     RULES_THREADS = 128,
@@ -44,7 +44,7 @@ struct joint_board {
     int variant;
     int bottom[BF_PARTS_MOST];
     unsigned listed;                  /* chunks that go by the rules */
-    unsigned long long sums[SUMS][2]; /* of each level: lo + hi * 2^32 */
+    unsigned long long sums[SUMS][2]; /* each level's: lo + hi * 2^32 */
 };
 
 struct joint_params {
@@ -76,17 +76,12 @@ struct of_f32 {
 struct of_others {
     static constexpr bool is_wide = true, checked = false;
     static __device__ __forceinline__ double at(const joint_params &p, const void *x, int64_t i) {
-        switch (p.dtype) {
-        case BF_F16: return bf_cuda_float<BF_F16>::value(((const uint16_t *)x)[i]);
-        case BF_BF16: return bf_cuda_float<BF_BF16>::value(((const uint16_t *)x)[i]);
-        case BF_BOOL: return ((const uint8_t *)x)[i] != 0;
-        case BF_I8: return ((const int8_t *)x)[i];
-        case BF_U8: return ((const uint8_t *)x)[i];
-        case BF_I16: return ((const int16_t *)x)[i];
-        case BF_U16: return ((const uint16_t *)x)[i];
-        case BF_I32: return ((const int32_t *)x)[i];
-        default: return ((const uint32_t *)x)[i];
-        }
+        const int bytes = bf_dtype_bytes(p.dtype);
+        const uint64_t bits = bf_cuda_element::load_bits(x, bytes, i);
+        if (p.dtype == BF_F16) return bf_cuda_float<BF_F16>::value((uint16_t)bits);
+        if (p.dtype == BF_BF16) return bf_cuda_float<BF_BF16>::value((uint16_t)bits);
+        if (p.dtype == BF_BOOL) return bits != 0;
+        return bf_dtype_is_signed(p.dtype) ? (double)bf_sign_extend(bits, 8 * bytes) : (double)bits;
     }
 };
 
