@@ -36,7 +36,7 @@ typedef struct joint {
     sum_of sums[BF_JOINT_SERIES];
 } joint;
 
-/* Elements of a span: those of f16 and bf16 are held as f32. */
+/* Elements of a span: 16-bit floats are held as f32. */
 typedef struct span {
     bf_dtype dtype;
     const char *a, *b;
@@ -299,9 +299,9 @@ static __attribute__((noinline)) void absorb_halves(joint *j, const span *s, bf_
     }
 }
 
-/* f16 and bf16 have the layouts of f32. */
+/* 16-bit floats have the layouts of f32. */
 static bf_dtype held_as(bf_dtype dtype) {
-    return dtype == BF_F16 || dtype == BF_BF16 ? BF_F32 : dtype;
+    return bf_dtype_is_float(dtype) && bf_dtype_bytes(dtype) == 2 ? BF_F32 : dtype;
 }
 
 void bf_joint_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,

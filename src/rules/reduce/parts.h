@@ -20,7 +20,7 @@ BF_RULE bf_layout bf_layout_make(int limbs, int exponent) {
     return layout;
 }
 
-/* The layout of terms that are the product of so many elements. f16 and bf16 sum as the f32 that
+/* The layout of terms that are the product of so many elements. 16-bit floats sum as the f32 that
  * they equal. */
 BF_RULE bf_layout bf_layout_of(bf_dtype dtype, int factors) {
     if (dtype == BF_F64) return bf_layout_make(66 * factors + 2, -1074 * factors);

@@ -10,7 +10,6 @@
 
 #include "cuda/reduce/sum_window.cuh"
 #include "cuda/runtime/element.cuh"
-#include "cuda/runtime/float.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
@@ -76,12 +75,15 @@ struct of_f32 {
 struct of_others {
     static constexpr bool is_wide = true, checked = false;
     static __device__ __forceinline__ double at(const joint_params &p, const void *x, int64_t i) {
-        const int bytes = bf_dtype_bytes(p.dtype);
-        const uint64_t bits = bf_cuda_element::load_bits(x, bytes, i);
-        if (p.dtype == BF_F16) return bf_cuda_float<BF_F16>::value((uint16_t)bits);
-        if (p.dtype == BF_BF16) return bf_cuda_float<BF_BF16>::value((uint16_t)bits);
-        if (p.dtype == BF_BOOL) return bits != 0;
-        return bf_dtype_is_signed(p.dtype) ? (double)bf_sign_extend(bits, 8 * bytes) : (double)bits;
+        switch (p.dtype) {
+#define BF_X(id, ...)                                                                              \
+    case BF_##id:                                                                                  \
+        return (double)bf_cuda_element::element<BF_##id>::decode(                                  \
+            ((const bf_cuda_element::stored_of<BF_##id> *)x)[i]);
+            BF_DTYPE_LIST(BF_X)
+#undef BF_X
+        default: return 0;
+        }
     }
 };
 
