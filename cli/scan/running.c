@@ -63,7 +63,7 @@ int running_settle(running *x, bf_dtype dtype, int scale, const char *file) {
     if (code != EXIT_DONE) return code;
     x->scan = BF_SCAN_OPTIONS(.nan = o->rules.nan, .overflow = o->rules.overflow,
                               .empty = o->empty ? &x->empty : NULL, .exclusive = x->own.exclusive,
-                              .reverse = x->own.reverse);
+                              .reverse = x->own.reverse, .fresh = true);
     x->to = bf_scan_dtype(x->op, dtype, &x->scan);
     if (x->to != BF_NONE && (x->op != BF_PROD || scale == 0)) return EXIT_DONE;
     return fail(EXIT_DATA, file, "%s is of integers, and these are %s", x->name,

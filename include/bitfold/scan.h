@@ -13,7 +13,7 @@
  * With BF_NAN_SKIP a NaN is as if absent: it repeats what came before. A minimum or maximum of no
  * elements is options->empty, or BF_E_EMPTY if that is NULL.
  *
- * On failure nothing is written. */
+ * On failure nothing is written, unless options->fresh says that this is no matter. */
 #ifndef BITFOLD_SCAN_H
 #define BITFOLD_SCAN_H
 
@@ -37,6 +37,8 @@ typedef struct bf_scan_options {
     int exclusive;         /* not 0: the prefix of an element ends before it, and is empty for the
                               first one: 0 for sums, 1 for products */
     int reverse;           /* not 0: prefixes begin at the end of the line, or of the segment */
+    int fresh;             /* not 0: what the values hold after a failure is no matter, as in new
+                              memory. So none is looked for beforehand, which is faster */
 } bf_scan_options;
 
 /* BF_SCAN_OPTIONS(.exclusive = true). Options may be NULL in every call. */

@@ -16,7 +16,7 @@ typedef struct bf_scan_job {
     int64_t outer, length, inner; /* > 0 */
     const void *elements;
     void *values; /* where results go; or the elements, if both have one dtype and prefixes are
-                     not exclusive */
+                     not exclusive; NULL, on the CPU: nowhere, it is asked whether the job fails */
     /* The carried words of what came before the one line (outer and inner are 1), which become
      * those of all that has come. NULL: nothing did, and nobody asks. */
     int64_t *words;

@@ -658,6 +658,62 @@ static void edges(void **unused) {
     on_every_context(check_edges, NULL);
 }
 
+/* Integers that are scanned where none may be too large: what wraps nowhere is so, and two elements
+ * make it wrong, after which nothing is written, but to fresh values. */
+typedef struct checked {
+    bf_reduction op;
+    bf_array array;
+    int64_t place, next; /* where the two are */
+} checked;
+
+static void check_checked(bf_context *context, void *arg) {
+    const checked *c = arg;
+    const int64_t columns = c->array.ndim > 1 ? c->array.shape[1] : 1;
+    const size_t bytes = (size_t)(c->array.shape[0] * columns) * sizeof(int64_t);
+    int64_t *x = c->array.data;
+    bf_array wrapped = c->array, values = c->array;
+    wrapped.data = expected;
+    values.data = found;
+    for (int way = 0; way < 8; way++) {
+        const int64_t kept[2] = {x[c->place], x[c->next]};
+        bf_scan_options o = {.size = sizeof o, .exclusive = way & 1, .reverse = way & 2};
+        o.overflow = BF_OVERFLOW_WRAP;
+        assert_int_equal(bf_scan(context, c->op, &c->array, 0, &o, &wrapped), BF_OK);
+        o.overflow = BF_OVERFLOW_ERROR;
+        o.fresh = way & 4;
+        memset(found, 0, bytes);
+        assert_int_equal(bf_scan(context, c->op, &c->array, 0, &o, &values), BF_OK);
+        assert_memory_equal(found, expected, bytes);
+        x[c->place] = x[c->next] = INT64_MAX;
+        assert_int_equal(bf_scan(context, c->op, &c->array, 0, &o, &values), BF_E_OVERFLOW);
+        if (!o.fresh) assert_memory_equal(found, expected, bytes);
+        x[c->place] = kept[0];
+        x[c->next] = kept[1];
+    }
+}
+
+static void checked_integers(void **unused) {
+    static const bf_reduction checked_ops[] = {BF_SUM, BF_PROD};
+    const int64_t n = LONG, rows = n / COLUMNS;
+    int64_t *x = (int64_t *)data;
+    uint64_t seed = 3;
+    (void)unused;
+    for (int op = 0; op < 2; op++) {
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t random = (int64_t)next_random(&seed);
+            x[i] = op == 0 ? random >> 20 : random < 0 ? -1 : 1;
+        }
+        const bf_array all = bf_array_of(BF_I64, x, n);
+        const bf_array table = {x, BF_I64, 2, {rows, COLUMNS}, {COLUMNS, 1}};
+        for (int64_t place = 1; place < n - 2; place += n / 2 - 3) {
+            checked c = {checked_ops[op], all, place, place + 1};
+            on_every_context(check_checked, &c);
+        }
+        checked c = {checked_ops[op], table, rows / 2 * COLUMNS + 5, (rows / 2 + 1) * COLUMNS + 5};
+        on_every_context(check_checked, &c);
+    }
+}
+
 /* A state whose sum does not fit, of which the next prefixes come back. */
 static void beyond_and_back(void **unused) {
     (void)unused;
@@ -724,6 +780,7 @@ UNIT_TESTS(scan) {
         cmocka_unit_test(errors),
         cmocka_unit_test(i128),
         cmocka_unit_test(edges),
+        cmocka_unit_test(checked_integers),
         cmocka_unit_test(beyond_and_back),
     };
     return RUN_TESTS(tests, NULL, NULL);

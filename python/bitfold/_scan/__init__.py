@@ -21,7 +21,7 @@ class _Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("overflow", c_int),
-        ("empty", POINTER(Value)), ("exclusive", c_int), ("reverse", c_int),
+        ("empty", POINTER(Value)), ("exclusive", c_int), ("reverse", c_int), ("fresh", c_int),
     ]  # fmt: skip
 
 
@@ -99,6 +99,7 @@ def _scan(op, x, axis, dtype, context, out, offsets, by, after, initial=None, **
         _refuse_both(axis, initial, offsets, by, after)
     view, along, shape = _lines(x, 0 if cut else axis, dtype)
     rules = _options(view.dtype, **options)
+    rules.fresh = out is None
     number = lib.bf_scan_dtype(OPS[op], DTYPES[view.dtype], byref(rules))
     if not number:
         raise DtypeError(f"there is no cumulative_{op} of {view.dtype} with {options}")

@@ -19,6 +19,7 @@ typedef struct scanning {
     const bf_array *array, *values;
     const bf_array *offsets; /* where segments begin; NULL: there are none */
     bf_value empty;          /* what the job's options.empty points to */
+    bool fresh;              /* after a failure the values may be anything */
     bf_flat input, output;
     bf_scan_job job;
 } scanning;
@@ -44,7 +45,7 @@ static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
     bf_prefix *p = &s->job.prefix;
     if (!bf_prefix_op(op))
         return bf_fail(context, BF_E_ARGUMENT, "there is no scan by reduction number %d", (int)op);
-    if (given != NULL && !BF_READ(&o, given, reverse))
+    if (given != NULL && !BF_READ(&o, given, fresh))
         return bf_fail(context, BF_E_ARGUMENT,
                        "bf_scan_options: size is not set, or from a newer version");
     if ((int)o.nan < 0 || o.nan > BF_NAN_ERROR)
@@ -61,6 +62,7 @@ static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
                        o.out_dtype == BF_NONE ? "that" : bf_dtype_name(o.out_dtype));
     s->job.exclusive = o.exclusive != 0;
     s->job.reverse = o.reverse != 0;
+    s->fresh = o.fresh != 0;
     return read_empty(s, o.empty);
 }
 
@@ -118,15 +120,14 @@ static bf_status choose_place(const scanning *s) {
 
 /* ---- what may fail --------------------------------------------------------------------------- */
 
-/* Sets words to the state of op of n elements of the input. */
-static bf_status reduce_input(scanning *s, bf_reduction op, int64_t first, int64_t n,
-                              int64_t *words) {
+/* Sets words to the state of op of the input. */
+static bf_status reduce_input(scanning *s, bf_reduction op, int64_t *words) {
     const bf_dtype dtype = s->array->dtype;
     const bf_job job = {.op = op,
                         .kind = bf_kind_of(op, dtype),
                         .dtype = dtype,
-                        .a = (const char *)s->input.data + first * bf_number_bytes(dtype),
-                        .count = n};
+                        .a = s->input.data,
+                        .count = s->input.count};
     bf_state_init(job.kind, job.dtype, words);
     return s->context->used->reduce->absorb(s->context, &job, words);
 }
@@ -135,18 +136,19 @@ static bf_status refuse_nan(scanning *s) {
     int64_t words[BF_STATE_WORDS_SMALL];
     if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(s->array->dtype))
         return BF_OK;
-    bf_status status = reduce_input(s, BF_MIN, 0, s->input.count, words);
+    bf_status status = reduce_input(s, BF_MIN, words);
     if (status == BF_OK && words[BF_EXTREME_NAN] > 0)
         status = bf_fail(s->context, BF_E_NAN, "NaN in the values");
     return status;
 }
 
-/* Sets *bits to the bits of the largest magnitude, if that is more. */
-static bf_status measure_part(scanning *s, int64_t first, int64_t n, int *bits) {
+/* Sets *bits to the bits of the largest magnitude of an integer of the input. */
+static bf_status measure_input(scanning *s, int *bits) {
     const bf_reduction ops[2] = {BF_MIN, BF_MAX};
+    *bits = 0;
     for (int i = s->array->dtype == BF_U64; i < 2; i++) {
         int64_t words[BF_STATE_WORDS_SMALL];
-        bf_status status = reduce_input(s, ops[i], first, n, words);
+        bf_status status = reduce_input(s, ops[i], words);
         if (status != BF_OK) return status;
         const bf_i128 x = bf_extreme_integer(i == 1, s->array->dtype, words);
         const int length = bf_bit_length((uint64_t)(x < 0 ? -x : x));
@@ -155,47 +157,60 @@ static bf_status measure_part(scanning *s, int64_t first, int64_t n, int *bits) 
     return BF_OK;
 }
 
-enum { MEASURED = 1 << 17 }; /* integers of a part for each thread: caches hold it for both ops */
+/* Bits of the largest magnitude of integers that fit in any sum of a line. */
+static int spare_bits(const scanning *s) { return 63 - bf_bit_length((uint64_t)s->job.length); }
 
-/* Sets *bits to the bits of the largest magnitude of an integer of the input. */
-static bf_status measure_input(scanning *s, int *bits) {
-    const bool cpu = s->context->used == &bf_backend_cpu;
-    const int64_t count = s->input.count,
-                  most = cpu ? (int64_t)MEASURED * bf_host_threads(s->context) : count;
-    bf_status status = BF_OK;
-    *bits = 0;
-    for (int64_t first = 0; first < count && status == BF_OK; first += most)
-        status = measure_part(s, first, count - first < most ? count - first : most, bits);
-    return status;
-}
-
-/* May a sum of integers not fit? */
-static bf_status sum_may_fail(scanning *s, bool *may) {
-    const int spare = 63 - bf_bit_length((uint64_t)s->job.length);
-    int bits = 8 * bf_number_bytes(s->array->dtype);
-    bf_status status = BF_OK;
-    if (bits == 64) status = measure_input(s, &bits);
-    *may = bits > spare;
-    if (!*may) s->job.prefix.options.overflow = BF_OVERFLOW_WRAP; /* nothing looks for misfits */
-    return status;
-}
-
-/* May the job fail when some results are written, or lose elements that it has not read? */
-static bf_status job_may_fail(scanning *s, bool *may) {
+static bool job_may_fail(const scanning *s) {
     const bf_prefix *p = &s->job.prefix;
-    const bool is_float = bf_dtype_is_float(p->dtype),
-               wraps = p->options.overflow != BF_OVERFLOW_ERROR;
-    *may = true;
-    if (bf_is_watched(s->context)) return BF_OK;
-    if (s->job.exclusive && s->values->data == s->array->data) return BF_OK;
+    const bool is_float = bf_dtype_is_float(p->dtype);
     if (p->kind == BF_KIND_EXTREME)
-        *may = p->options.empty == NULL &&
+        return p->options.empty == NULL &&
                (s->job.exclusive || (is_float && p->options.nan == BF_NAN_SKIP));
-    else if (is_float || wraps)
-        *may = false;
-    else if (p->kind == BF_KIND_SUM && s->job.words == NULL)
-        return sum_may_fail(s, may);
-    return BF_OK;
+    if (is_float || p->options.overflow != BF_OVERFLOW_ERROR) return false;
+    return p->kind != BF_KIND_SUM || s->job.words != NULL ||
+           8 * bf_number_bytes(p->dtype) > spare_bits(s);
+}
+
+/* The CPU finds out by scanning without results whether the job fails. */
+static bf_status try_job(const scanning *s) {
+    const bf_prefix *p = &s->job.prefix;
+    int64_t words[BF_STATE_WORDS_SMALL];
+    bf_scan_job job = s->job;
+    job.elements = s->input.data;
+    if (job.words != NULL) {
+        memcpy(words, job.words,
+               (size_t)bf_state_words(p->kind, p->dtype, job.words) * sizeof *words);
+        job.words = words;
+    }
+    return s->context->used->scan->run(s->context, &job);
+}
+
+/* Makes sure that the job does not fail, unless that takes too long or does not matter. */
+static bf_status look_ahead(scanning *s, bool *sure) {
+    const bf_prefix *p = &s->job.prefix;
+    const bool on_cpu = s->context->used == &bf_backend_cpu;
+    int bits = 64;
+    bf_status status = BF_OK;
+    *sure = !job_may_fail(s);
+    if (*sure || (on_cpu && (s->fresh || p->dtype == BF_I128))) return BF_OK;
+    if (on_cpu)
+        status = try_job(s);
+    else if (p->kind == BF_KIND_SUM)
+        status = measure_input(s, &bits);
+    *sure = on_cpu || bits <= spare_bits(s);
+    return status;
+}
+
+/* Makes room for the results. They go to a copy where the job may fail when some are written, or
+ * would lose elements that it has not read. */
+static bf_status prepare_values(scanning *s) {
+    const bool loses = s->job.exclusive && s->values->data == s->array->data;
+    bool apart = loses || (bf_is_watched(s->context) && !s->fresh), sure = false;
+    bf_status status = apart ? BF_OK : look_ahead(s, &sure);
+    if (status != BF_OK) return status;
+    if (sure) s->job.prefix.options.overflow = BF_OVERFLOW_WRAP; /* nothing looks for misfits */
+    apart |= !sure && !s->fresh;
+    return bf_flat_prepare(s->context, s->context->used, s->values, apart, &s->output);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -212,12 +227,9 @@ static bf_status run_backend(scanning *s) {
 
 static bf_status run_scan(scanning *s) {
     bf_context *context = s->context;
-    const bf_backend *on = context->used;
-    bool apart = false;
-    bf_status status = bf_flat_take(context, on, s->array->dtype, s->array, &s->input);
+    bf_status status = bf_flat_take(context, context->used, s->array->dtype, s->array, &s->input);
     if (status == BF_OK) status = refuse_nan(s);
-    if (status == BF_OK) status = job_may_fail(s, &apart);
-    if (status == BF_OK) status = bf_flat_prepare(context, on, s->values, apart, &s->output);
+    if (status == BF_OK) status = prepare_values(s);
     if (status == BF_OK) status = run_backend(s);
     if (status == BF_OK) status = bf_flat_return(context, &s->output);
     bf_flat_release(&s->input);

@@ -31,7 +31,7 @@ typedef struct scan {
 /* A line, or neighbouring ones: strides, in bytes, lead from element to element. */
 typedef struct line {
     const char *elements;
-    char *values;
+    char *values; /* NULL: nobody wants them */
     int64_t stride, to_stride, length;
 } line;
 
@@ -40,12 +40,14 @@ static int64_t count_lines(const bf_scan_job *job) {
     return job->offsets != NULL ? job->segments : job->outer;
 }
 
+static char *behind(char *values, int64_t bytes) { return values != NULL ? values + bytes : NULL; }
+
 /* A column of n rows from row `first` on; scanned in reverse, it begins with the last. */
 static line find_rows(const bf_scan_job *job, int64_t first, int64_t n, int64_t column) {
     const int64_t bytes = bf_number_bytes(job->prefix.dtype);
     const int64_t to_bytes = bf_number_bytes(job->prefix.to), step = job->reverse ? -1 : 1;
     const int64_t at = (job->reverse ? first + n - 1 : first) * job->inner + column;
-    return (line){(const char *)job->elements + at * bytes, (char *)job->values + at * to_bytes,
+    return (line){(const char *)job->elements + at * bytes, behind(job->values, at * to_bytes),
                   step * job->inner * bytes, step * job->inner * to_bytes, n};
 }
 
@@ -55,10 +57,14 @@ static line find_line(const bf_scan_job *job, int64_t number, int64_t column) {
     return find_rows(job, offsets[number], offsets[number + 1] - offsets[number], column);
 }
 
+static void move_values(line *l, int64_t n) {
+    l->values = behind(l->values, n * l->to_stride);
+    l->length -= n;
+}
+
 static void move_on(line *l, int64_t n) {
     l->elements += n * l->stride;
-    l->values += n * l->to_stride;
-    l->length -= n;
+    move_values(l, n);
 }
 
 static room *open_room(const scan *s, int worker) {
@@ -95,10 +101,12 @@ static bf_status scan_block(room *r, const line *l, int64_t n) {
     bf_scanner *scanner = &r->scanners[0];
     const int bytes = bf_number_bytes(scanner->prefix->dtype);
     const int to_bytes = bf_number_bytes(scanner->prefix->to);
-    if (l->stride > 0) return bf_scanner_run(scanner, l->elements, l->values, n);
-    copy_elements(l->elements, l->stride, r->elements, bytes, n, bytes);
-    bf_status status = bf_scanner_run(scanner, r->elements, r->values, n);
-    copy_elements(r->values, to_bytes, l->values, l->to_stride, n, to_bytes);
+    const bool backwards = l->stride < 0, aside = backwards || l->values == NULL;
+    const char *elements = backwards ? r->elements : l->elements;
+    if (backwards) copy_elements(l->elements, l->stride, r->elements, bytes, n, bytes);
+    bf_status status = bf_scanner_run(scanner, elements, aside ? r->values : l->values, n);
+    if (backwards && l->values != NULL)
+        copy_elements(r->values, to_bytes, l->values, l->to_stride, n, to_bytes);
     return status;
 }
 
@@ -109,9 +117,8 @@ static bf_status scan_line(const scan *s, room *r, line l, const int64_t *words)
     if (l.length == 0) return BF_OK;
     bf_scanner_begin(&r->scanners[0], words);
     if (s->job->exclusive) {
-        status = bf_scanner_stand(&r->scanners[0], l.values);
-        l.values += l.to_stride;
-        l.length--;
+        status = bf_scanner_stand(&r->scanners[0], l.values != NULL ? l.values : r->values);
+        move_values(&l, 1);
     }
     for (int64_t n; l.length > 0 && status == BF_OK; move_on(&l, n)) {
         n = l.length < BF_SCAN_BLOCK ? l.length : BF_SCAN_BLOCK;
@@ -143,7 +150,7 @@ static bf_status scan_rows(room *r, const line *l, int64_t n, int columns) {
     for (int c = 0; c < columns && status == BF_OK; c++)
         status = bf_scanner_run(&r->scanners[c], r->elements + c * COLUMN_BYTES,
                                 r->values + c * COLUMN_BYTES, n);
-    for (int64_t i = 0; i < n && status == BF_OK; i++)
+    for (int64_t i = 0; l->values != NULL && i < n && status == BF_OK; i++)
         copy_elements(r->values + i * to_bytes, COLUMN_BYTES, l->values + i * l->to_stride,
                       to_bytes, columns, to_bytes);
     return status;
@@ -155,12 +162,11 @@ static bf_status scan_columns(const scan *s, room *r, line l, int columns) {
     if (l.length == 0) return BF_OK;
     for (int c = 0; c < columns && status == BF_OK; c++) {
         bf_scanner_begin(&r->scanners[c], NULL);
-        if (s->job->exclusive) status = bf_scanner_stand(&r->scanners[c], l.values + c * to_bytes);
+        if (s->job->exclusive)
+            status = bf_scanner_stand(&r->scanners[c],
+                                      (l.values != NULL ? l.values : r->values) + c * to_bytes);
     }
-    if (s->job->exclusive) {
-        l.values += l.to_stride;
-        l.length--;
-    }
+    if (s->job->exclusive) move_values(&l, 1);
     for (int64_t n; l.length > 0 && status == BF_OK; move_on(&l, n)) {
         n = l.length < ROWS ? l.length : ROWS;
         status = scan_rows(r, &l, n, columns);
@@ -197,8 +203,10 @@ typedef struct tiles {
 } tiles;
 
 static line part_of(const line *l, int64_t first, int64_t n) {
-    return (line){l->elements + first * l->stride, l->values + first * l->to_stride, l->stride,
-                  l->to_stride, n};
+    line part = *l;
+    move_on(&part, first);
+    part.length = n;
+    return part;
 }
 
 /* In the order of the scan: where segment `number` of the line begins, and which one has the
