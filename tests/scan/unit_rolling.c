@@ -370,6 +370,25 @@ static void spans_are_exact(void **unused) {
     bf_context_destroy(c);
 }
 
+/* One window has all elements, and one behind it many of them, and not the first. */
+static void windows_that_lose_the_first(void **unused) {
+    static int64_t keys[N];
+    (void)unused;
+    for (int i = 0; i < N; i++) keys[i] = i == 0 ? 0 : i == 1 ? 2 : i < N - 1 ? 7 : 8;
+    const bf_array on = bf_array_of(BF_I64, keys, N);
+    const bf_value span = {.dtype = BF_U64, .as.u64 = 12};
+    for (int op = 0; op < 7; op++) {
+        line l = make_line(op, BF_F64, N, 2, 1);
+        l.options.center = 1;
+        l.options.window = l.options.min_count = 0;
+        l.options.on = &on;
+        l.options.span = &span;
+        l.keys = keys;
+        l.span = 12;
+        on_every_context(check_line, &l);
+    }
+}
+
 /* What has left a window leaves no trace: between outliers its results are those without them. */
 static void check_outliers(bf_context *context, void *arg) {
     enum { M = 20000, WINDOW = 50 };
@@ -585,7 +604,7 @@ UNIT_TESTS(rolling) {
         cmocka_unit_test(outliers_leave_no_trace), cmocka_unit_test(axes),
         cmocka_unit_test(known_results),           cmocka_unit_test(spans_of_keys),
         cmocka_unit_test(spans_are_exact),         cmocka_unit_test(errors),
-        cmocka_unit_test(errors_of_spans),
+        cmocka_unit_test(errors_of_spans),         cmocka_unit_test(windows_that_lose_the_first),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

@@ -21,7 +21,8 @@ static const rank none = {INT64_MAX, UINT64_MAX};
 
 size_t bf_roll_extremes_room(const bf_rolling_job *job) {
     const size_t bytes = job->window.dtype == BF_I128 ? 16 : 8;
-    const bool stays = job->size - job->after >= job->length; /* what has entered a window */
+    /* What has entered a window stays there. */
+    const bool stays = job->first == NULL && job->size - job->after >= job->length;
     const int64_t most = stays ? bf_rolling_end(job, 0) : bf_rolling_largest(job);
     return sizeof(room) + (size_t)most * bytes;
 }
