@@ -119,7 +119,8 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
         bf_window_quantile(&window, words, words + 2, bf_window_between(&quantiles, 0, 9).weight);
     out[1] ^= (uint64_t)bf_window_quantile_to(&quantiles, dtype);
     out[2] ^= (uint64_t)bf_float_span_compare(2, 1, bf_float_span_make(x, true).before);
-    out[2] ^= (uint64_t)bf_integer_span_compare(2, 1, bf_integer_span_make(bits, true).after);
+    out[2] ^=
+        (uint64_t)bf_integer_span_compare(BF_I64, 2, 1, bf_integer_span_make(bits, true).after);
     return bf_order_rank(dtype, bits) + bf_window_start(bf_window_bottom(0, 1)) +
            bf_window_span(2) + valid + bf_order_valid(dtype, (int64_t)bits);
 }

@@ -68,22 +68,23 @@ static inline bool is_next(bf_dtype dtype, const finding *f, int64_t i) {
     return float_at(dtype, f, before) <= x && x - x == 0;
 }
 
+/* Returns the sign of the distance of two keys, of which `high` is not the less, less a span. */
+static inline int compare(bf_dtype dtype, const finding *f, int64_t high, int64_t low,
+                          uint64_t whole, double span) {
+    if (bf_dtype_is_float(dtype))
+        return bf_float_span_compare(float_at(dtype, f, high), float_at(dtype, f, low), span);
+    return bf_integer_span_compare(dtype, integer_at(dtype, f, high), integer_at(dtype, f, low),
+                                   whole);
+}
+
 /* Returns whether element i before `at` is in the window of it. */
 static inline bool reaches_down(bf_dtype dtype, const finding *f, int64_t at, int64_t i) {
-    if (!bf_dtype_is_float(dtype))
-        return bf_integer_span_compare(integer_at(dtype, f, at), integer_at(dtype, f, i),
-                                       f->integers.before) < 0;
-    return bf_float_span_compare(float_at(dtype, f, at), float_at(dtype, f, i), f->floats.before) <
-           0;
+    return compare(dtype, f, at, i, f->integers.before, f->floats.before) < 0;
 }
 
 /* Returns whether element i behind `at` is in the window of it. */
 static inline bool reaches_up(bf_dtype dtype, const finding *f, int64_t at, int64_t i) {
-    if (!bf_dtype_is_float(dtype))
-        return bf_integer_span_compare(integer_at(dtype, f, i), integer_at(dtype, f, at),
-                                       f->integers.after) <= 0;
-    return bf_float_span_compare(float_at(dtype, f, i), float_at(dtype, f, at), f->floats.after) <=
-           0;
+    return compare(dtype, f, i, at, f->integers.after, f->floats.after) <= 0;
 }
 
 static inline __attribute__((always_inline)) void find_windows(bf_dtype dtype, finding *f) {

@@ -8,7 +8,11 @@
 #include <bitfold/reduce.h>
 #include <stdint.h>
 
-enum { BF_ROLLING_BLOCK = 128 };
+enum {
+    BF_ROLLING_BLOCK = 128,
+    BF_ROLLING_REACH = 192 /* the most elements that enter, or leave, while a block is taken whose
+                              windows are a span */
+};
 
 /* An element is a multiple of the high unit, and a rest that is a multiple of the low one. All sums
  * of either, of the elements of a window, are doubles.
@@ -37,6 +41,13 @@ typedef struct bf_rolling_block {
     double least[BF_ROLLING_BLOCK], most[BF_ROLLING_BLOCK];
 } bf_rolling_block;
 
+/* Elements that enter windows, or leave them, in their order: at most BF_ROLLING_REACH. */
+typedef struct bf_rolling_queue {
+    double numbers[BF_ROLLING_REACH];
+    int count;
+    int taken[BF_ROLLING_BLOCK]; /* how many of them entered, or left, until each window */
+} bf_rolling_queue;
+
 /* What is made of sums. */
 typedef struct bf_rolling_making {
     bf_reduction op; /* BF_SUM, BF_MEAN, BF_VAR or BF_STD */
@@ -51,6 +62,10 @@ typedef struct bf_rolling_loops {
      * NaN or infinite. Puts the sums into the block each time. */
     void (*slide)(bool squares, const bf_rolling_units *u, const double *entering,
                   const double *leaving, int n, bf_rolling_sums *sums, bf_rolling_block *b);
+    /* As slide does, for windows that elements enter and leave as the queues say. */
+    void (*jump)(bool squares, const bf_rolling_units *u, const bf_rolling_queue *entering,
+                 const bf_rolling_queue *leaving, int n, bf_rolling_sums *sums,
+                 bf_rolling_block *b);
     /* Finds the bounds of n results. */
     void (*bound)(const bf_rolling_making *making, bf_rolling_block *b, int n);
 } bf_rolling_loops;

@@ -89,9 +89,9 @@ static double shift_of(range x) {
 
 static double start_of(int exponent) { return 1.5 * bf_power_of_two(exponent + 52); }
 
-/* Windows have fewer than 2^bits elements, each of at most 2^top. So no sum exceeds 2^52 of its
- * units: a square is at most 2^(2 top), a cross product 2^(2 top - square), and what is left of
- * both 2^(2 top - 2 square - 1).
+/* Windows, and what is summed beside them, have fewer than 2^bits elements, each of at most 2^top.
+ * So no sum exceeds 2^52 of its units: a square is at most 2^(2 top), a cross product 2^(2 top -
+ * square), and what is left of both 2^(2 top - 2 square - 1).
  *
  * An element whose rest is no multiple of the low unit loses half of one. What is left of the
  * square of one that is not whole loses at most one of its units. So the count times the squares,
@@ -125,7 +125,8 @@ static bool find_units(reader *r, units *u) {
     const double largest = above > below ? above : below;
     const int held = (int)(bf_bits_of_double(largest) >> 52) - 1022;
     const int top = held > -400 ? held : -400; /* so that no unit is subnormal */
-    const int bits = bf_bit_length((uint64_t)bf_rolling_largest(job));
+    const int64_t beside = job->first != NULL ? 2 * BF_ROLLING_REACH : 0;
+    const int bits = bf_bit_length((uint64_t)(bf_rolling_largest(job) + beside));
     if (top > 400 || bits > (squares ? 20 : 40)) return false;
     set_units(u, top, bits);
     return true;
@@ -141,18 +142,28 @@ typedef struct slide {
     bf_rolling_sums sums;
     int64_t first, end;           /* the sums are those of elements [first, end) */
     int64_t nans;                 /* so many of them are NaN */
+    int64_t plain;                /* with so many, and no NaN, a window's counts tell nothing */
     double last;                  /* the number that has entered last */
     int64_t same;                 /* so many like it have entered, one after the other */
     bf_rolling_block block;       /* what windows have */
     bool known[BF_ROLLING_BLOCK]; /* their results are stored */
+    bool equal[BF_ROLLING_BLOCK]; /* their numbers are, and have no variance */
 } slide;
 
+/* The fewest numbers that have a result. */
+INLINE int64_t fewest(bool squares, const bf_window *w) {
+    return squares ? w->options.ddof + 1 : w->op == BF_MEAN;
+}
+
 static void begin(slide *s, const bf_isa *isa, const bf_rolling_tile *t, void *room) {
+    const bf_window *w = &t->job->window;
+    const int64_t least = fewest(w->kind == BF_KIND_MOMENTS, w);
     s->t = t;
     s->room = room;
     s->sums = (bf_rolling_sums){0};
     s->first = s->end = bf_rolling_first(t->job, t->from);
     s->nans = s->same = 0;
+    s->plain = w->least > least ? w->least : least;
     s->last = 0;
     s->entering.isa = s->leaving.isa = isa;
     s->entering.t = s->leaving.t = t;
@@ -195,32 +206,31 @@ INLINE void move(bool squares, slide *s, int64_t first, int64_t end) {
 }
 
 /* Does the count of a window alone tell its result? */
-INLINE bool told(bool squares, const slide *s, int64_t rows, uint64_t *bits) {
+static bool told(bool squares, const slide *s, int64_t rows, int64_t nans, uint64_t *bits) {
     const bf_window *w = &s->t->job->window;
-    const int64_t counts[BF_SUM_LIMBS] = {[BF_SUM_COUNT] = rows, [BF_SUM_NAN] = s->nans};
+    const int64_t counts[BF_SUM_LIMBS] = {[BF_SUM_COUNT] = rows, [BF_SUM_NAN] = nans};
     if (bf_window_told(w, counts, bits)) return true;
     *bits = bf_format_nan(bf_format_of(w->to));
-    return rows - s->nans <= (squares ? w->options.ddof : w->op == BF_MEAN ? 0 : -1);
+    return rows - nans < fewest(squares, w);
 }
 
-/* Stores result k, if it is known: that of equal numbers has no variance. */
-INLINE void end_window(bool squares, slide *s, int64_t k, int i, int64_t count, bool is_told,
-                       uint64_t bits) {
-    s->known[i] = is_told || (squares && s->same >= count);
-    s->block.count[i] = s->known[i] ? 2 : (double)count;
-    if (s->known[i]) bf_rolling_store(s->t, s->t->job->window.to, k + i, is_told ? bits : 0);
+/* Takes the counts of window i, and stores its result, k + i, if they tell it. same: as s->same. */
+INLINE void end_window(bool squares, slide *s, int64_t k, int i, int64_t rows, int64_t nans,
+                       int64_t same) {
+    uint64_t bits;
+    s->known[i] = (nans > 0 || rows < s->plain) && told(squares, s, rows, nans, &bits);
+    s->block.count[i] = s->known[i] ? 2 : (double)(rows - nans);
+    if (s->known[i]) bf_rolling_store(s->t, s->t->job->window.to, k + i, bits);
+    if (squares) s->equal[i] = same >= rows - nans;
 }
 
 /* Takes n windows from result k on. */
 INLINE void take_windows(bool squares, slide *s, int64_t k, int n) {
     const bf_rolling_job *job = s->t->job;
-    uint64_t bits;
     for (int i = 0; i < n; i++) {
         move(squares, s, bf_rolling_first(job, k + i), bf_rolling_end(job, k + i));
         bf_rolling_put(squares, &s->block, i, &s->sums);
-        const int64_t rows = s->end - s->first;
-        const bool is_told = told(squares, s, rows, &bits);
-        end_window(squares, s, k, i, rows - s->nans, is_told, bits);
+        end_window(squares, s, k, i, s->end - s->first, s->nans, s->same);
     }
 }
 
@@ -249,22 +259,81 @@ INLINE bool take_steady(bool squares, slide *s, int64_t k, int n) {
     const bf_isa *isa = s->entering.isa;
     const int64_t rows = s->end - s->first;
     double entering[BF_ROLLING_BLOCK], leaving[BF_ROLLING_BLOCK];
-    uint64_t bits;
     if (!is_steady(s, k, n)) return false;
     load(isa, s->t, s->end, n, entering);
     load(isa, s->t, s->first, n, leaving);
     s->end += n;
     s->first += n;
-    bool is_told = told(squares, s, rows, &bits);
-    for (int i = 0; i < n; i++) {
+    const bool nan = s->units.nan, plain = !nan && rows >= s->plain;
+    for (int i = 0; i < n; i++) s->block.count[i] = (double)rows;
+    for (int i = 0; i < n; i++) s->known[i] = false;
+    for (int i = 0; (squares || !plain) && i < n; i++) {
         if (squares && entering[i] == entering[i]) count_same(s, entering[i]);
-        if (s->units.nan) {
-            clean(s, &entering[i], &leaving[i]);
-            is_told = told(squares, s, rows, &bits);
-        }
-        end_window(squares, s, k, i, rows - s->nans, is_told, bits);
+        if (nan) clean(s, &entering[i], &leaving[i]);
+        end_window(squares, s, k, i, rows, s->nans, s->same);
     }
     isa->rolling->slide(squares, &s->units.in_doubles, entering, leaving, n, &s->sums, &s->block);
+    return true;
+}
+
+/* Puts the elements up to `end` into a queue, if it holds them. */
+INLINE bool fill_queue(const slide *s, int64_t first, int64_t end, bf_rolling_queue *q) {
+    if (end - first > BF_ROLLING_REACH) return false;
+    q->count = (int)(end - first);
+    for (int i = 0; i < q->count; i += BF_ROLLING_BLOCK) {
+        const int n = q->count - i < BF_ROLLING_BLOCK ? q->count - i : BF_ROLLING_BLOCK;
+        load(s->entering.isa, s->t, first + i, n, q->numbers + i);
+    }
+    return true;
+}
+
+/* What is known before any element of a queue, and after each one. */
+typedef struct notes {
+    int nans[BF_ROLLING_REACH + 1];
+    int64_t same[BF_ROLLING_REACH + 1];
+} notes;
+
+/* NaNs become what adds nothing, and are counted. */
+INLINE void clean_queue(const slide *s, bf_rolling_queue *q, notes *t) {
+    t->nans[0] = 0;
+    for (int i = 0; i < q->count; i++) {
+        const bool nan = q->numbers[i] != q->numbers[i];
+        if (nan) q->numbers[i] = s->units.in_doubles.shift;
+        t->nans[i + 1] = t->nans[i] + nan;
+    }
+}
+
+INLINE void note_same(slide *s, const bf_rolling_queue *q, notes *t) {
+    t->same[0] = s->same;
+    for (int i = 0; i < q->count; i++) {
+        if (q->numbers[i] == q->numbers[i]) count_same(s, q->numbers[i]);
+        t->same[i + 1] = s->same;
+    }
+}
+
+/* Takes n windows of a span, if few elements enter and leave meanwhile. It has its own frame. */
+static __attribute__((noinline)) bool take_spans(bool squares, slide *s, int64_t k, int n) {
+    const bf_rolling_job *job = s->t->job;
+    bf_rolling_queue entering, leaving;
+    notes entered, left;
+    if (job->first == NULL || !fill_queue(s, s->end, job->end[k + n - 1], &entering) ||
+        !fill_queue(s, s->first, job->first[k + n - 1], &leaving))
+        return false;
+    if (squares) note_same(s, &entering, &entered);
+    clean_queue(s, &entering, &entered);
+    clean_queue(s, &leaving, &left);
+    for (int i = 0; i < n; i++) {
+        const int in = (int)(job->end[k + i] - s->end), out = (int)(job->first[k + i] - s->first);
+        entering.taken[i] = in;
+        leaving.taken[i] = out;
+        end_window(squares, s, k, i, job->end[k + i] - job->first[k + i],
+                   s->nans + entered.nans[in] - left.nans[out], squares ? entered.same[in] : 0);
+    }
+    s->nans += entered.nans[entering.count] - left.nans[leaving.count];
+    s->end += entering.count;
+    s->first += leaving.count;
+    s->entering.isa->rolling->jump(squares, &s->units.in_doubles, &entering, &leaving, n, &s->sums,
+                                   &s->block);
     return true;
 }
 
@@ -291,6 +360,28 @@ static uint64_t exact_result(const slide *s, int i) {
     return bf_rolling_exact(&s->t->job->window, (int64_t)b->count[i], sum, squares, s->room);
 }
 
+/* Equal numbers have no variance, which bounds would not show. */
+INLINE void bound_results(bool squares, slide *s, const bf_rolling_making *making, int n) {
+    bf_rolling_block *b = &s->block;
+    s->entering.isa->rolling->bound(making, b, n);
+    for (int i = 0; squares && i < n; i++) {
+        b->least[i] = s->equal[i] ? 0 : b->least[i];
+        b->most[i] = s->equal[i] ? 0 : b->most[i];
+    }
+}
+
+enum { FEW = 32 }; /* elements of a window that costs less than to leave doubles */
+
+/* Takes result k by limbs, if its window is small. */
+static bool take_alone(const slide *s, int64_t k) {
+    const bf_rolling_job *job = s->t->job;
+    bf_rolling_tile alone = *s->t;
+    alone.from = k;
+    alone.to = k + 1;
+    return bf_rolling_end(job, k) - bf_rolling_first(job, k) <= FEW &&
+           bf_roll_limbs(&alone, s->room) == BF_OK;
+}
+
 /* Stores n results from k on. Returns how many are certain. */
 INLINE int store_results(bf_dtype to, bool squares, const slide *s, int64_t k, int n) {
     const bf_rolling_tile t = *s->t;
@@ -299,12 +390,13 @@ INLINE int store_results(bf_dtype to, bool squares, const slide *s, int64_t k, i
     uint64_t bits;
     for (int i = 0; i < n; i++) {
         if (s->known[i]) continue;
-        if (negative_zero && b->high[i] + b->low[i] == 0) return i;
-        if (!round_bounds(to, b->least[i], b->most[i], &bits)) {
-            if (s->sums.left) return i;
-            bits = exact_result(s, i);
+        const bool signless = negative_zero && b->high[i] + b->low[i] == 0;
+        const bool certain = !signless && round_bounds(to, b->least[i], b->most[i], &bits);
+        if (!certain && (signless || s->sums.left)) {
+            if (!take_alone(s, k + i)) return i;
+            continue;
         }
-        bf_rolling_store(&t, to, k + i, bits);
+        bf_rolling_store(&t, to, k + i, certain ? bits : exact_result(s, i));
     }
     return n;
 }
@@ -317,9 +409,10 @@ INLINE int64_t roll(const bf_isa *isa, bool squares, const bf_rolling_tile *t, v
     bf_rolling_making making = {w->op, w->to != BF_F64, w->options.ddof, 0};
     for (int64_t k = t->from; k < t->to; k += BF_ROLLING_BLOCK) {
         const int n = t->to - k < BF_ROLLING_BLOCK ? (int)(t->to - k) : BF_ROLLING_BLOCK;
-        if (!take_steady(squares, &s, k, n)) take_windows(squares, &s, k, n);
+        if (!take_steady(squares, &s, k, n) && !take_spans(squares, &s, k, n))
+            take_windows(squares, &s, k, n);
         making.error = squares ? s.units.spread_error : s.sums.left ? s.units.sum_error : 0;
-        isa->rolling->bound(&making, &s.block, n);
+        bound_results(squares, &s, &making, n);
         const int stored = w->to == BF_F64 ? store_results(BF_F64, squares, &s, k, n)
                                            : store_results(w->to, squares, &s, k, n);
         if (stored < n) return k + stored;

@@ -44,6 +44,75 @@ static void slide(bool squares, const bf_rolling_units *u, const double *enterin
         slide_sums(false, u, entering, leaving, n, sums, b);
 }
 
+/* The sums of what is in a queue up to each of its elements. */
+typedef struct prefixes {
+    double high[BF_ROLLING_REACH + 1], low[BF_ROLLING_REACH + 1];
+    double squares[BF_ROLLING_REACH + 1], cross[BF_ROLLING_REACH + 1], rest[BF_ROLLING_REACH + 1];
+    bool left;
+} prefixes;
+
+INLINE void sum_prefixes(bool squares, const bf_rolling_units *u, const bf_rolling_queue *q,
+                         prefixes *p) {
+    bf_rolling_sums s = {0};
+    int64_t left = 0;
+    p->high[0] = p->low[0] = p->squares[0] = p->cross[0] = p->rest[0] = 0;
+    for (int i = 0; i < q->count; i++) {
+        const bf_rolling_sums x = bf_rolling_parts(squares, u, q->numbers[i]);
+        left |= x.left;
+        p->high[i + 1] = x.high;
+        p->low[i + 1] = x.low;
+        if (!squares) continue;
+        p->squares[i + 1] = x.squares;
+        p->cross[i + 1] = x.cross;
+        p->rest[i + 1] = x.rest;
+    }
+    for (int i = 1; i <= q->count; i++) {
+        p->high[i] = s.high += p->high[i];
+        p->low[i] = s.low += p->low[i];
+        if (!squares) continue;
+        p->squares[i] = s.squares += p->squares[i];
+        p->cross[i] = s.cross += p->cross[i];
+        p->rest[i] = s.rest += p->rest[i];
+    }
+    p->left = left != 0;
+}
+
+INLINE void jump_sums(bool squares, const bf_rolling_units *u, const bf_rolling_queue *entering,
+                      const bf_rolling_queue *leaving, int n, bf_rolling_sums *sums,
+                      bf_rolling_block *b) {
+    bf_rolling_sums s = *sums;
+    prefixes in, out;
+    sum_prefixes(squares, u, entering, &in);
+    sum_prefixes(squares, u, leaving, &out);
+    for (int i = 0; i < n; i++) {
+        const int more = entering->taken[i], fewer = leaving->taken[i];
+        b->high[i] = s.high + (in.high[more] - out.high[fewer]);
+        b->low[i] = s.low + (in.low[more] - out.low[fewer]);
+        if (!squares) continue;
+        b->squares[i] = s.squares + (in.squares[more] - out.squares[fewer]);
+        b->cross[i] = s.cross + (in.cross[more] - out.cross[fewer]);
+        b->rest[i] = s.rest + (in.rest[more] - out.rest[fewer]);
+    }
+    s.high = b->high[n - 1];
+    s.low = b->low[n - 1];
+    if (squares) {
+        s.squares = b->squares[n - 1];
+        s.cross = b->cross[n - 1];
+        s.rest = b->rest[n - 1];
+    }
+    s.left |= in.left;
+    *sums = s;
+}
+
+static void jump(bool squares, const bf_rolling_units *u, const bf_rolling_queue *entering,
+                 const bf_rolling_queue *leaving, int n, bf_rolling_sums *sums,
+                 bf_rolling_block *b) {
+    if (squares)
+        jump_sums(true, u, entering, leaving, n, sums, b);
+    else
+        jump_sums(false, u, entering, leaving, n, sums, b);
+}
+
 /* ---- numbers of two doubles ------------------------------------------------------------------ */
 
 /* The number is high + low. */
@@ -147,4 +216,4 @@ static void bound(const bf_rolling_making *making, bf_rolling_block *b, int n) {
         for (int i = 0; i < n; i++) bound_spread(&m, true, b, i);
 }
 
-const bf_rolling_loops LOOPS = {slide, bound};
+const bf_rolling_loops LOOPS = {slide, jump, bound};

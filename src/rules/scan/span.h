@@ -40,8 +40,10 @@ BF_RULE int bf_float_span_compare(double high, double low, double span) {
     return rest < 0 ? -1 : rest > 0;
 }
 
-BF_RULE int bf_integer_span_compare(bf_i128 high, bf_i128 low, uint64_t span) {
-    const bf_u128 apart = (bf_u128)high - (bf_u128)low;
+/* As above, for integers of dtype: 64 bits hold how far apart those of up to 64 bits are. */
+BF_RULE int bf_integer_span_compare(bf_dtype dtype, bf_i128 high, bf_i128 low, uint64_t span) {
+    const bf_u128 apart =
+        dtype == BF_I128 ? (bf_u128)high - (bf_u128)low : (uint64_t)high - (uint64_t)low;
     return apart < span ? -1 : apart > span;
 }
 
