@@ -30,9 +30,10 @@ typedef struct bf_scan_job {
  */
 typedef struct bf_rolling_job {
     bf_window window; /* what is made of each window: options are checked */
-    /* NULL: there are none. Else op, a minimum, says nothing, and each window has so many results:
-     * number i of result k of a line lies i * outer * results * inner behind the first. */
+    /* NULL: there are none. Else op, a minimum, says nothing, and each window has so many results,
+     * which lie so many results apart. */
     const bf_window_quantiles *quantiles;
+    int64_t apart;
     int64_t size, after; /* elements of a window, and how many of them follow its own: fewer at the
                             ends of a line */
     /* Windows of a span: that of result k of each line is [first[k], end[k]), which has an element

@@ -389,6 +389,44 @@ static void windows_that_lose_the_first(void **unused) {
     }
 }
 
+/* Many short lines: their windows do not reach into each other. */
+static void check_short_lines(bf_context *context, void *arg) {
+    const line *whole = arg;
+    line l = *whole;
+    const int64_t step = l.options.step > 0 ? l.options.step : 1, results = (l.n + step - 1) / step;
+    const int64_t lines = N * 9 / l.n;
+    const bf_array x = {data + 1, l.dtype, 2, {lines, l.n}, {l.n, 1}};
+    const bf_array y = {found + 1, l.to, 2, {lines, results}, {results, 1}};
+    l.pitch = 1;
+    if (roll(context, &l, &x, 1, &y) != BF_OK) fail_msg("%s", bf_context_message(context));
+    for (int64_t i = 0; i < lines; i += 1 + CASE_STEP) {
+        l.data = whole->data + i * l.n * (int64_t)bf_dtype_size(l.dtype);
+        assert_windows(context, &l, found + 1 + i * results * (int64_t)bf_dtype_size(l.to), 1);
+    }
+}
+
+static void short_lines(void **unused) {
+    static const bf_dtype dtypes[] = {BF_F64, BF_I32, BF_F16};
+    static const int64_t lengths[] = {1, 2, 5, 19, 127}, windows[] = {1, 2, 3, 5, 60, INT64_MAX};
+    static int64_t keys[127];
+    (void)unused;
+    fill_keys(keys, 127, 1);
+    for (uint64_t seed = 0; seed < 210 / DATA_SHARE; seed++) {
+        line l = make_line((int)(seed % 7), dtypes[seed % 3], N * 9, windows[seed % 6], seed);
+        l.n = lengths[seed % 5];
+        const bf_array on = bf_array_of(BF_I64, keys, l.n);
+        const bf_value span = {.dtype = BF_U64, .as.u64 = 4};
+        if (seed % 4 == 0) {
+            l.options.window = 0;
+            l.options.on = &on;
+            l.options.span = &span;
+            l.keys = keys;
+            l.span = 4;
+        }
+        on_every_context(check_short_lines, &l);
+    }
+}
+
 /* What has left a window leaves no trace: between outliers its results are those without them. */
 static void check_outliers(bf_context *context, void *arg) {
     enum { M = 20000, WINDOW = 50 };
@@ -599,12 +637,19 @@ static void errors_of_spans(void **unused) {
 
 UNIT_TESTS(rolling) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_window),  cmocka_unit_test(long_lines),
-        cmocka_unit_test(sums_of_every_spread),    cmocka_unit_test(results_near_halves),
-        cmocka_unit_test(outliers_leave_no_trace), cmocka_unit_test(axes),
-        cmocka_unit_test(known_results),           cmocka_unit_test(spans_of_keys),
-        cmocka_unit_test(spans_are_exact),         cmocka_unit_test(errors),
-        cmocka_unit_test(errors_of_spans),         cmocka_unit_test(windows_that_lose_the_first),
+        cmocka_unit_test(every_dtype_and_window),
+        cmocka_unit_test(long_lines),
+        cmocka_unit_test(sums_of_every_spread),
+        cmocka_unit_test(results_near_halves),
+        cmocka_unit_test(outliers_leave_no_trace),
+        cmocka_unit_test(axes),
+        cmocka_unit_test(known_results),
+        cmocka_unit_test(spans_of_keys),
+        cmocka_unit_test(spans_are_exact),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(errors_of_spans),
+        cmocka_unit_test(windows_that_lose_the_first),
+        cmocka_unit_test(short_lines),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

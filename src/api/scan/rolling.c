@@ -122,6 +122,7 @@ static bf_status set_lines(rolling *r, int axis) {
     job->length = lines.length;
     job->inner = lines.inner;
     job->results = lines.length / job->step + (lines.length % job->step != 0);
+    job->apart = lines.outer * job->results * lines.inner;
     return BF_OK;
 }
 

@@ -1,6 +1,8 @@
 /* Windows: lines are cut into tiles, which threads share out. */
 #include "cpu/scan/rolling.h"
 
+#include "base/memory.h"
+
 enum {
     TILE = 1 << 11,
     LEAST = 1 << 16 /* bytes that are worth a thread */
@@ -68,7 +70,7 @@ static size_t room_of(const bf_rolling_job *job) {
     return job->window.kind == BF_KIND_EXTREME ? bf_roll_extremes_room(job) : bf_roll_limbs_room();
 }
 
-bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job) {
+static bf_status roll_lines(bf_context *context, const bf_rolling_job *job) {
     rolling o = {.context = context, .job = job};
     const int64_t lines = job->outer * job->inner;
     const int64_t bytes = lines * job->length * bf_number_bytes(job->window.dtype);
@@ -77,8 +79,57 @@ bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job) {
     cut(&o);
     if (!bf_rooms_open(context, workers, room)) return BF_E_MEMORY;
     const int64_t units = lines * o.tiles, piece = 1 + units / (16 * workers);
-    bf_environment environment = bf_environment_enter();
-    bf_status status = bf_parallel_watched(context, workers, units, piece, bytes, roll_some, &o);
+    return bf_parallel_watched(context, workers, units, piece, bytes, roll_some, &o);
+}
+
+/* ---- short lines ----------------------------------------------------------------------------- */
+
+enum { SHORT = 128, TOGETHER = 4096 }; /* results of a line, and of lines that are taken as one */
+
+/* Takes lines [from, from + lines), so many together as one, whose windows are given. */
+static bf_status roll_together(bf_context *context, const bf_rolling_job *job, int64_t from,
+                               int64_t lines, int64_t together) {
+    bf_rolling_job one = *job;
+    if (lines == 0) return BF_OK;
+    one.elements =
+        (const char *)job->elements + from * job->length * bf_number_bytes(job->window.dtype);
+    one.values = (char *)job->values + from * job->results * bf_dtype_bytes(job->window.to);
+    one.outer = lines / together;
+    one.length = together * job->length;
+    one.results = together * job->results;
+    return roll_lines(context, &one);
+}
+
+/* Sets the windows of so many lines, one behind the other. */
+static void place_windows(const bf_rolling_job *job, int64_t lines, int64_t *first, int64_t *end) {
+    for (int64_t line = 0; line < lines; line++)
+        for (int64_t k = 0; k < job->results; k++) {
+            *first++ = line * job->length + bf_rolling_first(job, k);
+            *end++ = line * job->length + bf_rolling_end(job, k);
+        }
+}
+
+static bf_status roll_short_lines(bf_context *context, const bf_rolling_job *job) {
+    const int64_t most = TOGETHER / job->results, together = job->outer < most ? job->outer : most;
+    const int64_t n = together * job->results, rest = job->outer % together;
+    int64_t *first = bf_alloc(2 * (size_t)n * sizeof *first);
+    bf_rolling_job placed = *job;
+    if (first == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for windows");
+    place_windows(job, together, first, first + n);
+    placed.first = first;
+    placed.end = first + n;
+    placed.size = bf_rolling_largest(job);
+    placed.after = 0;
+    bf_status status = roll_together(context, &placed, 0, job->outer - rest, together);
+    if (status == BF_OK) status = roll_together(context, &placed, job->outer - rest, rest, rest);
+    bf_free(first);
+    return status;
+}
+
+bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job) {
+    const bool is_short = job->inner == 1 && job->results < SHORT && job->outer > 1;
+    const bf_environment environment = bf_environment_enter();
+    bf_status status = is_short ? roll_short_lines(context, job) : roll_lines(context, job);
     bf_environment_leave(environment);
     if (status == BF_E_NAN) return bf_fail(context, status, "NaN in the values");
     return status;

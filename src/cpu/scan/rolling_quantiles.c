@@ -116,12 +116,12 @@ static uint64_t result_of(const bf_rolling_tile *t, room *r, int number) {
 
 static void store_results(const bf_rolling_tile *t, room *r, int64_t k, const int64_t *counts) {
     const bf_rolling_job *job = t->job;
-    const int64_t all = job->outer * job->results * job->inner * bf_dtype_bytes(job->window.to);
     const bf_dtype to = job->window.to;
+    const int64_t apart = job->apart * bf_dtype_bytes(to);
     bf_rolling_tile of_number = *t;
     uint64_t told;
     const bool is_told = bf_window_told(&job->window, counts, &told);
-    for (int i = 0; i < r->count; i++, of_number.values += all)
+    for (int i = 0; i < r->count; i++, of_number.values += apart)
         bf_rolling_store(&of_number, to, k, is_told ? told : result_of(t, r, i));
 }
 
