@@ -70,8 +70,20 @@ static int64_t count_needless(const line *l) {
     const int64_t step = x->roll.step, before = before_of(x);
     int64_t n = 0;
     if (!x->own.on) return l->next > before ? (l->next - before) / step * step - l->first : 0;
-    while (n < l->n && !span_may_reach(x, l->keys.at, n, l->n - 1)) n++;
+    const int64_t next = l->next - l->first < l->n ? l->next - l->first : l->n - 1;
+    while (n < l->n && !span_may_reach(x, l->keys.at, n, next)) n++;
     return n;
+}
+
+/* The number of the first element whose window may have elements that are to come. */
+static int64_t find_end(const line *l, bool last) {
+    const running *x = l->of;
+    const int64_t all = l->first + l->n;
+    int64_t end = l->next;
+    if (last || !x->own.center) return all;
+    if (!x->own.on) return all - after_of(x);
+    while (end < all && !span_may_reach(x, l->keys.at, end - l->first, l->n - 1)) end++;
+    return end;
 }
 
 static void drop(line *l) {
@@ -117,7 +129,7 @@ static bf_status take_windows(line *l, const void *numbers, const void *on, int6
     const running *x = l->of;
     bf_status st = on ? hold_keys(l, on, n) : BF_OK;
     if (st == BF_OK) st = hold(l, numbers, n);
-    const int64_t end = l->first + l->n - (last ? 0 : after_of(x));
+    const int64_t end = find_end(l, last);
     const bool worth = last || x->prompt || end - l->next >= before_of(x);
     if (st == BF_OK && worth && end > l->next) st = take_results(l, end, results);
     return st;

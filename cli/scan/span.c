@@ -30,8 +30,11 @@ static bool take_number(const char *text, text_number *number, const char **unit
 }
 
 /* A window of keys in whole units has what is less than a span of so many away: the span is rounded
- * up. False: it is not above 0, or too large. */
-static bool count_units(const text_number *number, int scale, int64_t seconds, uint64_t *span) {
+ * up. In the middle of a window, a key has less than half of it in front, rounded up, and at most
+ * half of it behind, rounded down: so an odd number is left as it is. False: the span is not above
+ * 0, or too large. */
+static bool count_units(const text_number *number, int scale, int64_t seconds, bool center,
+                        uint64_t *span) {
     text_i128 finer = 0, power = 1;
     int digits = 0;
     while (digits <= DIGITS && !text_wide(number, scale + digits, &finer)) {
@@ -40,7 +43,9 @@ static bool count_units(const text_number *number, int scale, int64_t seconds, u
     }
     const text_i128 most = ((text_i128)UINT64_MAX) * power / seconds;
     if (digits > DIGITS || finer <= 0 || finer > most) return false;
-    *span = (uint64_t)((finer * seconds + power - 1) / power);
+    const text_i128 whole = finer * seconds / power;
+    const bool more = whole * power < finer * seconds;
+    *span = (uint64_t)whole + (more && !(center && whole % 2 == 1));
     return true;
 }
 
@@ -53,7 +58,7 @@ static int settle_integers(running *x, const table_value *on) {
     while (i < UNITS && strcmp(units[i].name, unit) != 0) i++;
     if (i == UNITS) return refuse_span(x, "a number of w, d, h, m or s");
     if (*unit && !on->time) return refuse_span(x, "a number, as --on is");
-    if (!count_units(&number, on->scale, units[i].seconds, &x->span.as.u64))
+    if (!count_units(&number, on->scale, units[i].seconds, x->own.center, &x->span.as.u64))
         return refuse_span(x, "above 0, and below 2^64 units of --on");
     x->span.dtype = BF_U64;
     return EXIT_DONE;

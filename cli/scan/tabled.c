@@ -49,8 +49,7 @@ int tabled_check(const running *x) {
     if (o->input.first > 0) return refuse("--offset", with);
     if (o->input.count >= 0) return refuse("--count", with);
     if (x->own.step > 1) return refuse("--step", with);
-    if (x->own.center && (o->by || x->own.on))
-        return refuse("--center", x->own.on ? "--on" : "--by");
+    if (x->own.center && o->by) return refuse("--center", "--by");
     return EXIT_DONE;
 }
 

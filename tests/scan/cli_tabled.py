@@ -137,6 +137,9 @@ class Tables(CommandTest):
         self.assertEqual(self.result(*command, "--window", "0.150001", stdin=numbers), "1\n3\n6")
         # The doubles of 0.35 and 0.2 are less than that of 0.15 apart.
         self.assertEqual(self.result(*command, "--window", "0.15", "--dtype", "f64", stdin=numbers), "1\n3\n6")
+        self.assertEqual(self.result(*command, "--window", "4d", "--center", stdin=days), "7\n7\n4\n8")
+        for window, wanted in ((1, "1\n6\n6\n8"), (1.5, "1\n6\n6\n8"), (2, "7\n6\n6\n8"), (2.5, "7\n7\n7\n8")):
+            self.assertEqual(self.result(*command, "--window", window, "--center", stdin=b"t,n\n1,1\n2,2\n2,4\n5,8\n"), wanted)
         gaps = b"t,n\n1,1\n,2\n2,\n3,4\n"
         self.assertEqual(self.result(*command, "--window", 3, "--null-policy", "skip", "--append", "s", stdin=gaps), "t,n,s\n1,1,1\n,2,\n2,,\n3,4,5")
 
@@ -145,7 +148,8 @@ class Tables(CommandTest):
         rng = random.Random(13)
         for case in range(8 if SHORT else 40):
             n, doubles = 30_000 if case < 4 else rng.choice([1, 20, 500]), case % 4 > 1
-            span, at, rows = rng.randrange(20, 400) / 10, 0, []
+            center = case % 2 == 0 and case % 8 != 0
+            span, at, rows = rng.randrange(20, 400) / 10 + case % 3 * 0.04, 0, []
             for i in range(n):
                 at += rng.choice([0] * (n // 50) + [0, 1, 5, 60])
                 rows.append((rng.choice("ab"), at / 10, rng.randrange(-1000, 1000)))
@@ -155,19 +159,21 @@ class Tables(CommandTest):
             wanted, lines = [None] * n, {}
             for i, (key, each, x) in enumerate(rows):
                 lines.setdefault(key if case % 2 else "", []).append((each, x, i))
+            after = number(span) / 2 if center else 0
             for line in lines.values():
                 first = end = total = 0
                 for each, x, i in line:
-                    while end < len(line) and line[end][0] <= each:
+                    while end < len(line) and line[end][0] <= each + after:
                         total += line[end][1]
                         end += 1
-                    while line[first][0] <= each - number(span):
+                    while line[first][0] <= each + after - number(span):
                         total -= line[first][1]
                         first += 1
                     wanted[i] = float(total)
             command = ["rolling", "sum", "--window", span, "--on", "at", "--column", "n"]
             command += ["--by", "key"] if case % 2 else []
             command += ["--dtype", "f64"] if doubles else []
+            command += ["--center"] if center else []
             if case % 3 == 0:
                 found = [row[3] for row in self.table(*command, "--append", "x", stdin=text.encode())[1:]]
             else:
@@ -184,7 +190,6 @@ class Tables(CommandTest):
         self.refused(2, "above 0", *command, "--window", "inf", "--on", "n", "--dtype", "f64", stdin=b"n\n1\n")
         self.refused(3, "not a number: 'a'", *command, "--window", 1, "--on", "c", stdin=days)
         self.refused(3, "no column is named 'x'", *command, "--window", 1, "--on", "x", stdin=days)
-        self.refused(2, "--center does not go with --on", *command, "--window", "1d", "--on", "t", "--center", stdin=days)
         self.refused(2, "--on does not go with --axis", *command, "--window", "1d", "--on", "t", "--axis", 0, stdin=days)
         self.refused(3, "-:3: --on", *command, "--window", "1d", "--on", "t", stdin=b"t,n\n2026-01-02,1\n2026-01-01,1\n")
         self.refused(3, "-:3: --on", *command, "--window", 1, "--on", "t", stdin=b"t,n\n1.5,1\nnan,1\n")
