@@ -84,6 +84,8 @@ static int find_lines(whole_array *x, int *axis) {
     *axis = given < 0 ? given + ndim : given;
     if (*axis < 0 || *axis >= ndim)
         return fail(EXIT_USAGE, name, "no axis %d: it has %d dimensions", given, ndim);
+    if (running_each(r) > 1 && ndim == BF_MAX_DIMS)
+        return fail(EXIT_USAGE, name, "-p: one percent, of an array of %d dimensions", ndim);
     x->results = x->numbers;
     x->results.dtype = r->to;
     x->results.shape[*axis] = running_count(r, x->numbers.shape[*axis]);
@@ -107,7 +109,7 @@ static int make(whole_array *x) {
     if (code == EXIT_DONE) code = find_lines(x, &axis);
     if (code != EXIT_DONE) return code;
     const int64_t n = elements_of(&x->results);
-    x->results.data = buffer_take(&r->results, (size_t)n * bf_dtype_size(r->to));
+    x->results.data = buffer_take(&r->results, (size_t)n * running_bytes(r));
     if (!x->results.data) return fail_status(BF_E_MEMORY, NULL, s->name);
     r->roll.step = r->own.step; /* elements between windows are there */
     const bf_status st = run_lines(x, axis);

@@ -103,7 +103,7 @@ static bool gather(const keyed *k, const keyed_line *l, const void *from, size_t
 
 static void scatter(const keyed *k, const keyed_line *l, const bf_array *found) {
     const int64_t *const next = (const int64_t *)k->next.at;
-    const size_t bytes = bf_dtype_size(found->dtype);
+    const size_t bytes = running_bytes(k->of);
     for (int64_t i = 0, at = l->first; i < l->count; at = next[at], i++)
         memcpy(k->results.at + (size_t)at * bytes, (const char *)found->data + (size_t)i * bytes,
                bytes);
@@ -144,7 +144,7 @@ static int check_limit(const keyed *k) {
 int keyed_take(keyed *k, const bf_array *numbers, const void *on, const int64_t lines[],
                bf_array *results) {
     const int64_t n = numbers->shape[0];
-    void *const to = buffer_take(&k->results, (size_t)n * bf_dtype_size(k->of->to));
+    void *const to = buffer_take(&k->results, (size_t)n * running_bytes(k->of));
     bf_status st = to && chain(k, n, lines) ? BF_OK : BF_E_MEMORY;
     if (st == BF_OK) st = take_lines(k, numbers, on, lines);
     *results = bf_array_of(k->of->to, to, n);

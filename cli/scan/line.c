@@ -18,7 +18,7 @@ void line_close(line *l) {
 
 /* Makes room for n results. */
 static bool reserve(running *x, int64_t n, bf_array *results) {
-    void *const at = buffer_take(&x->results, (size_t)n * bf_dtype_size(x->to));
+    void *const at = buffer_take(&x->results, (size_t)n * running_bytes(x));
     *results = bf_array_of(x->to, at, n);
     return at != NULL;
 }
@@ -117,7 +117,7 @@ static bf_status take_results(line *l, int64_t end, bf_array *results) {
     const bf_status st = roll(l, &all);
     if (st != BF_OK) return st;
     const int64_t n = (end - l->next + step - 1) / step;
-    *results = bf_array_of(x->to, (char *)all.data + (size_t)skipped * bf_dtype_size(x->to), n);
+    *results = bf_array_of(x->to, (char *)all.data + (size_t)skipped * running_bytes(x), n);
     l->next += n * step;
     drop(l);
     return BF_OK;

@@ -18,7 +18,6 @@ static void settle_windows(running *x, int scale) {
                                          : own->step == 0 ? 1
                                                           : own->step,
                                  .method = x->options.method, .scale = scale);
-    if (own->percents.n > 0) x->quantile = own->percents.at[0] / 100;
 }
 
 /* The dtype of what is not reduced, which is not rounded to another. */
@@ -40,13 +39,26 @@ static int settle_rolling(running *x, const char *file) {
                 bf_dtype_name(x->dtype));
 }
 
+/* Results of a number lie together, also those of several quantiles. */
+static bf_status roll_quantiles(const running *x, const bf_array *numbers, int axis,
+                                const bf_rolling_options *how, const bf_array *results) {
+    const int64_t each = running_each(x);
+    bf_array all = {results->data, x->to, results->ndim + 1, {each}, {1}};
+    if (each == 1)
+        return bf_rolling_quantile(x->context, numbers, axis, x->own.percents.at, 1, how, results);
+    for (int d = 0; d < results->ndim; d++) {
+        all.shape[d + 1] = results->shape[d];
+        all.strides[d + 1] = results->strides[d] * each;
+    }
+    return bf_rolling_quantile(x->context, numbers, axis, x->own.percents.at, (int)each, how, &all);
+}
+
 bf_status running_roll(const running *x, const bf_array *numbers, int axis,
                        const bf_rolling_options *how, const bf_array *results) {
     switch (x->result) {
     case WINDOW_COUNTED: return bf_rolling_count(x->context, numbers, axis, how, results);
     case WINDOW_MEDIAN: return bf_rolling_median(x->context, numbers, axis, how, results);
-    case WINDOW_QUANTILE:
-        return bf_rolling_quantile(x->context, numbers, axis, &x->quantile, 1, how, results);
+    case WINDOW_QUANTILE: return roll_quantiles(x, numbers, axis, how, results);
     default: return bf_rolling(x->context, x->op, numbers, axis, how, results);
     }
 }

@@ -10,7 +10,7 @@
 typedef struct running_options {
     bool exclusive, reverse, center;
     struct wanted_axes axes;
-    struct wanted_percents percents;
+    struct wanted_percents percents; /* become fractions */
     const char *window_text, *on;    /* NULL: not given */
     int64_t window, min_count, step; /* 0, -1 and 0: not given; window 0: it is a span */
 } running_options;
@@ -27,8 +27,7 @@ typedef struct running {
     bf_scan_options scan;
     bf_value empty; /* the least or greatest of nothing */
     bf_rolling_options roll;
-    double quantile; /* from 0 to 1 */
-    bf_value span;   /* with --on, which has this dtype; else BF_NONE */
+    bf_value span; /* with --on, which has this dtype; else BF_NONE */
     bf_dtype on;
     double began; /* seconds of progress_clock */
     bf_context *context;
@@ -37,13 +36,21 @@ typedef struct running {
     buffer results;     /* holds those of a line's last part */
 } running;
 
+/* Results of a number, which lie together, and in one line: several quantiles. */
+static inline int64_t running_each(const running *x) {
+    return x->own.percents.n > 1 ? x->own.percents.n : 1;
+}
+static inline size_t running_bytes(const running *x) {
+    return (size_t)running_each(x) * bf_dtype_size(x->to);
+}
+
 /* Functions that return an exit code have reported the failure. */
 
 /* Takes what numbers are: integers in units of 10^-scale, or of another dtype. file: of messages.
  */
 int running_settle(running *x, bf_dtype dtype, int scale, const char *file);
 
-/* Finds the results of windows along an axis. */
+/* Finds the results of windows along an axis: `results` tells where those of each number begin. */
 bf_status running_roll(const running *x, const bf_array *numbers, int axis,
                        const bf_rolling_options *how, const bf_array *results);
 

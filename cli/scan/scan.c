@@ -37,8 +37,8 @@ static const option_spec window_specs[] = {
      .read = read_flag, .at = OWN(center)},
     {"step", 0, IN_VALUES, "K", "show the results of elements 0, K, 2 K and so on (1)", 0,
      .read = read_number, .at = OWN(step), .least = 1, .most = ELEMENTS_MOST},
-    {"percents", 'p', IN_VALUES, "P", "the percent of quantile, from 0 to 100", 0,
-     .read = read_percents, .at = OWN(percents)},
+    {"percents", 'p', IN_VALUES, "LIST", "the percents of quantile, from 0 to 100, as in 5,50,99.9",
+     0, .read = read_percents, .at = OWN(percents)},
     AXIS};
 const option_table scan_options = OPTION_TABLE(prefix_specs);
 const option_table rolling_options = OPTION_TABLE(window_specs);
@@ -154,8 +154,9 @@ static int check_windows(running *x) {
         return fail(EXIT_USAGE, NULL, "--ddof is for var and std");
     if ((x->result == WINDOW_QUANTILE) != (own->percents.n > 0))
         return fail(EXIT_USAGE, NULL, "quantile needs -p, and nothing else has it");
-    if (own->percents.n > 1)
-        return fail(EXIT_USAGE, NULL, "-p: one percent, not %d", own->percents.n);
+    if (own->percents.n > 1 && x->options.append)
+        return fail(EXIT_USAGE, NULL, "--append is of one percent, not %d", own->percents.n);
+    for (int i = 0; i < own->percents.n; i++) own->percents.at[i] /= 100;
     if (x->options.method != 0 && x->result != WINDOW_QUANTILE)
         return fail(EXIT_USAGE, NULL, "--method is for quantile");
     return EXIT_DONE;

@@ -109,6 +109,15 @@ class Rolling(CommandTest):
             found = self.numbers("quantile", "-p", percent, "--method", method, "--window", window, "--min-count", 1, stdin="\n".join(text).encode())
             wanted = expect(f"quantile {percent} {method}", [Fraction(each) for each in text], window, 1)
             self.same(found, wanted, percent, method, window, text)
+        several = ["quantile", "-p", "0,12.5,100", "--window", 3, "--min-count", 1]
+        x = self.save("x.npy", np.random.default_rng(4).permutation(np.arange(24.0)).reshape(2, 3, 4))
+        singles = [["quantile", "-p", p, *several[3:], "--axis", 1, x] for p in (0, 12.5, 100)]
+        np.testing.assert_array_equal(self.array(*several, "--axis", 1, x), np.stack([self.array(*one) for one in singles], 3))
+        self.assertEqual(self.array(*several, x).shape, (24, 3))
+        self.assertEqual(self.result("rolling", *several, stdin=b"8\n0\n"), "8\t8\t8\n0\t1\t8")
+        table = b"k,x\na,8\nb,1\na,0\n"
+        self.assertEqual(self.result("rolling", *several, "--by", "k", "--column", "x", stdin=table), "8\t8\t8\n1\t1\t1\n0\t1\t8")
+        self.refused(2, "-p: one percent", "rolling", *several, "--axis", 0, self.save("y.npy", np.ones([1] * 8)))
         path = self.save("x.npy", np.array([1, 2.5, 4], "f4"))
         self.assertEqual(self.array("median", "--window", 2, path).dtype, "f4")
         self.assertEqual(self.array("quantile", "-p", 50, "--window", 2, path).dtype, "f8")
@@ -214,7 +223,7 @@ class Rolling(CommandTest):
         self.refused(2, "min of f64 is not rounded", "rolling", "min", "--window", 2, "--out-dtype", "f32", x)
         self.refused(2, "quantile needs -p", "rolling", "quantile", "--window", 2, x)
         self.refused(2, "quantile needs -p", "rolling", "median", "--window", 2, "-p", 50, x)
-        self.refused(2, "one percent, not 2", "rolling", "quantile", "--window", 2, "-p", "25,50", x)
+        self.refused(2, "one percent, not 2", "rolling", "quantile", "--window", 2, "-p", "25,50", "--column", 1, "--append", "q", x)
         self.refused(2, "--method is for quantile", "rolling", "median", "--window", 2, "--method", "lower", x)
         self.refused(2, "median of f64 is not rounded", "rolling", "median", "--window", 2, "--out-dtype", "f32", x)
         self.refused(2, "one FILE", "rolling", "sum", "--window", 2, x, x)
