@@ -22,5 +22,5 @@ static const bf_reduce_loops reduce_loops = {
     .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
     .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},
     .greatest = {INTEGER_ENTRIES(greatest_), FLOAT_ENTRIES(greatest_)},
-    .product_leaf = product_leaf,
+    .product_folds = product_folds,
 };

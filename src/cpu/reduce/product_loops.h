@@ -1,4 +1,4 @@
-/* The product of a leaf, as rules/reduce/product_tree.h defines it, step by step: included once by
+/* The folds of a leaf, as rules/reduce/product_tree.h defines them, step by step: included once by
  * each instruction set after sum_loops.h, whose vectors it uses, and mul_add(a, b, c), a * b + c
  * fused. */
 #include "cpu/runtime/vector.h"
@@ -29,11 +29,28 @@ INLINE void fold_elements(folds *f, const char *x) {
     }
 }
 
-static bool product_leaf(const void *leaf, bf_node *out, bool *negative) {
-    const char *x = leaf;
+INLINE folds load_folds(const bf_node *from) {
     folds f = {.special = {0}};
-    for (int k = 0; k < BF_FOLDS / LANES; k++) f.hi[k] = broadcast(1.0);
-    for (int i = 0; i < BF_LEAF; i += BF_FOLDS, x += 8 * BF_FOLDS) {
+    for (int i = 0; i < BF_FOLDS; i++) {
+        f.hi[i / LANES][i % LANES] = from[i].hi;
+        f.lo[i / LANES][i % LANES] = from[i].lo;
+        f.exponent[i / LANES][i % LANES] = from[i].exponent;
+    }
+    return f;
+}
+
+INLINE void store_folds(const folds *f, int64_t elements, bf_node *to) {
+    for (int i = 0; i < BF_FOLDS; i++) {
+        to[i].hi = f->hi[i / LANES][i % LANES];
+        to[i].lo = f->lo[i / LANES][i % LANES];
+        to[i].exponent = f->exponent[i / LANES][i % LANES] - 1023 * elements;
+    }
+}
+
+static bool product_folds(const void *elements, size_t n, bf_node *to, bool *negative) {
+    const char *x = elements;
+    folds f = load_folds(to);
+    for (size_t i = 0; i < n; i += BF_FOLDS, x += 8 * BF_FOLDS) {
         prefetch_row(x, 8 * BF_FOLDS);
         fold_elements(&f, x);
     }
@@ -42,11 +59,8 @@ static bool product_leaf(const void *leaf, bf_node *out, bool *negative) {
         special |= f.special[i];
         signs ^= f.signs[i];
     }
-    for (int i = 0; i < BF_FOLDS; i++) {
-        out[i].hi = f.hi[i / LANES][i % LANES];
-        out[i].lo = f.lo[i / LANES][i % LANES];
-        out[i].exponent = f.exponent[i / LANES][i % LANES] - 1023 * (BF_LEAF / BF_FOLDS);
-    }
+    if (special < 0) return false;
+    store_folds(&f, (int64_t)(n / BF_FOLDS), to);
     *negative = signs < 0;
-    return special >= 0;
+    return true;
 }

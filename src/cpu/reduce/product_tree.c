@@ -1,5 +1,5 @@
 /* Products of floats: workers make the nodes of whole pieces of the tree, which enter the words in
- * order. What is less than a leaf goes by the rules. */
+ * order. */
 #include "cpu/reduce/reduce.h"
 
 enum {
@@ -67,7 +67,7 @@ static bf_node leaf_by_rules(const bf_isa *isa, const bf_job *job, int64_t first
 
 /* Returns whether leaves of this dtype are converted to doubles in a room, for the loop. */
 static bool needs_room(const bf_isa *isa, bf_dtype dtype) {
-    return isa->reduce->product_leaf != NULL && dtype != BF_F64;
+    return isa->reduce->product_folds != NULL && dtype != BF_F64;
 }
 
 /* Returns the node of the leaf whose first element is i. */
@@ -76,12 +76,14 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *
     bf_node folds[BF_FOLDS];
     bool negative;
     const void *leaf = element(job, i);
+    const bf_folds_loop loop = isa->reduce->product_folds;
     if (needs_room(isa, job->dtype)) {
         double *copy = room;
         for (int k = 0; k < BF_LEAF; k += BLOCK) to_doubles(isa, job, i + k, copy + k, BLOCK);
         leaf = copy;
     }
-    if (isa->reduce->product_leaf && isa->reduce->product_leaf(leaf, folds, &negative)) {
+    for (int k = 0; k < BF_FOLDS; k++) folds[k] = bf_node_one();
+    if (loop != NULL && loop(leaf, BF_LEAF, folds, &negative)) {
         counts[BF_PRODUCT_TREE_COUNT] += BF_LEAF;
         counts[BF_PRODUCT_TREE_NEGATIVE] ^= negative;
         return bf_node_of_folds(folds);
@@ -107,6 +109,44 @@ static bf_status multiply_piece(void *arg, int worker, int64_t first, int64_t n)
     return BF_OK;
 }
 
+static void take_by_rules(const double *x, int64_t n, int64_t *words) {
+    for (int64_t i = 0; i < n; i++) {
+        bf_product_tree_count(words, bits_of(x[i]));
+        bf_product_tree_place(words, bits_of(x[i]));
+    }
+}
+
+/* Takes n elements of a leaf, the first for fold 0 and the last for the last, by the loop. Returns
+ * false if they are not for it. */
+static bool take_folds(const bf_isa *isa, const double *x, int64_t n, int64_t *words) {
+    const bf_folds_loop loop = isa->reduce->product_folds;
+    bf_node folds[BF_FOLDS];
+    bool negative;
+    if (n == 0 || loop == NULL) return false;
+    if (words[BF_PRODUCT_TREE_END] < bf_product_tree_first_leaf(words)) return false;
+    bf_product_tree_load_folds(words, folds);
+    if (!loop(x, (size_t)n, folds, &negative)) return false;
+    for (int i = 0; i < BF_FOLDS; i++)
+        bf_product_tree_store(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS, folds[i]);
+    words[BF_PRODUCT_TREE_COUNT] += n;
+    words[BF_PRODUCT_TREE_NEGATIVE] ^= negative;
+    words[BF_PRODUCT_TREE_END] += n;
+    bf_product_tree_close_leaf(words);
+    return true;
+}
+
+/* Takes n elements that lie within a leaf. */
+static void take_part(const bf_isa *isa, const double *x, int64_t n, int64_t *words) {
+    int64_t skipped = (BF_FOLDS - words[BF_PRODUCT_TREE_END] % BF_FOLDS) % BF_FOLDS;
+    if (skipped > n) skipped = n;
+    take_by_rules(x, skipped, words);
+    x += skipped;
+    n -= skipped;
+    int64_t whole = n / BF_FOLDS * BF_FOLDS;
+    if (!take_folds(isa, x, whole, words)) whole = 0;
+    take_by_rules(x + whole, n - whole, words);
+}
+
 void bf_product_tree_take(const bf_isa *isa, const bf_job *job, int64_t i, int64_t end, void *room,
                           int64_t *words) {
     while (i < end) {
@@ -118,10 +158,7 @@ void bf_product_tree_take(const bf_isa *isa, const bf_job *job, int64_t i, int64
         } else {
             if (n > BLOCK) n = BLOCK;
             to_doubles(isa, job, i, block, (size_t)n);
-            for (int64_t k = 0; k < n; k++) {
-                bf_product_tree_count(words, bits_of(block[k]));
-                bf_product_tree_place(words, bits_of(block[k]));
-            }
+            take_part(isa, block, n, words);
         }
         i += n;
     }

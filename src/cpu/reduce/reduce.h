@@ -39,10 +39,10 @@ typedef bf_split (*bf_integer_dot_loop)(const void *a, const void *b, size_t n);
  * them is NaN, else leaves it. */
 typedef int64_t (*bf_extreme_loop)(const void *x, size_t n, bool *nan);
 
-/* Multiplies the mantissas of a leaf of doubles (rules/reduce/product_tree.h) into its folds, and
- * adds up their exponents; *negative: whether an odd number of them is negative. False, with
- * nothing said, if any is zero, subnormal, infinite or NaN. */
-typedef bool (*bf_leaf_loop)(const void *leaf, struct bf_node *folds, bool *negative);
+/* Multiplies n doubles, the first of which belongs to fold 0 and the last to the last, into the
+ * folds of a leaf (rules/reduce/product_tree.h); *negative: whether an odd number of them is
+ * negative. False, with nothing done, if any is zero, subnormal, infinite or NaN. */
+typedef bool (*bf_folds_loop)(const void *x, size_t n, struct bf_node *folds, bool *negative);
 
 typedef struct bf_reduce_loops {
     bf_sum_loop sum_f64, sum_f32;
@@ -51,7 +51,7 @@ typedef struct bf_reduce_loops {
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
     bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
-    bf_leaf_loop product_leaf;
+    bf_folds_loop product_folds;
 } bf_reduce_loops;
 
 /* --- sum.c, extreme.c, product.c: one thread absorbs elements of a job --- */

@@ -232,6 +232,21 @@ BF_RULE void bf_node_take(bf_node *fold, uint64_t bits) {
     bf_node_fold(fold, mantissa, x.position - shift + 52 + bf_format_least(f));
 }
 
+BF_RULE void bf_product_tree_load_folds(const int64_t *words, bf_node *folds) {
+    for (int i = 0; i < BF_FOLDS; i++)
+        folds[i] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
+}
+
+/* The folds become a node if the last element is the last of its leaf. */
+BF_RULE void bf_product_tree_close_leaf(int64_t *words) {
+    if (words[BF_PRODUCT_TREE_END] % BF_LEAF != 0) return;
+    bf_node folds[BF_FOLDS];
+    bf_product_tree_load_folds(words, folds);
+    bf_product_tree_clear_folds(words);
+    words[BF_PRODUCT_TREE_END] -= BF_LEAF; /* the push adds it again */
+    bf_product_tree_push(words, 0, bf_node_of_folds(folds));
+}
+
 /* The next element takes its place; it has been counted. */
 BF_RULE void bf_product_tree_place(int64_t *words, uint64_t bits) {
     int64_t at = words[BF_PRODUCT_TREE_END];
@@ -246,13 +261,7 @@ BF_RULE void bf_product_tree_place(int64_t *words, uint64_t bits) {
     bf_node_take(&fold, bits);
     bf_product_tree_store(fold_at, fold);
     words[BF_PRODUCT_TREE_END]++;
-    if (words[BF_PRODUCT_TREE_END] % BF_LEAF != 0) return;
-    bf_node folds[BF_FOLDS];
-    for (int i = 0; i < BF_FOLDS; i++)
-        folds[i] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
-    bf_product_tree_clear_folds(words);
-    words[BF_PRODUCT_TREE_END] -= BF_LEAF; /* the push adds it again */
-    bf_product_tree_push(words, 0, bf_node_of_folds(folds));
+    bf_product_tree_close_leaf(words);
 }
 
 /* Adds what `from` has counted: how many of what, not where. */
@@ -321,8 +330,7 @@ BF_RULE int bf_product_tree_list(const int64_t *words, bf_placed *list) {
     }
     if (words[BF_PRODUCT_TREE_END] > leaf * BF_LEAF) {
         bf_node folds[BF_FOLDS];
-        for (int i = 0; i < BF_FOLDS; i++)
-            folds[i] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS);
+        bf_product_tree_load_folds(words, folds);
         list[n].level = 0;
         list[n].index = leaf;
         list[n++].node = bf_node_of_folds(folds);
@@ -360,8 +368,7 @@ BF_RULE bf_node bf_product_tree_root_from_start(const int64_t *words, bf_node *f
     const int64_t *node = words + BF_PRODUCT_TREE_NODES_AT + i * (BF_NODE_WORDS + 1) + 1;
     bf_node x;
     if (words[BF_PRODUCT_TREE_END] % BF_LEAF > 0) {
-        for (int k = 0; k < BF_FOLDS; k++)
-            folds[k] = bf_product_tree_load(words + BF_PRODUCT_TREE_FOLDS_AT + k * BF_NODE_WORDS);
+        bf_product_tree_load_folds(words, folds);
         x = bf_node_of_folds(folds);
     } else {
         node -= BF_NODE_WORDS + 1;
