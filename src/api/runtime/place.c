@@ -15,17 +15,23 @@ static int64_t copy_rate(int threads) {
     return rate < MOST ? rate : MOST;
 }
 
+static void set_usual_machine(bf_machine *m, int threads, bool vectors) {
+    *m = (bf_machine){.threads = threads,
+                      .thread_rate = vectors ? 40000 : 8000,
+                      .memory_rate = 150000,
+                      .open_time = 300000000,
+                      .launch_time = 10000,
+                      .pinned_rate = 55600,
+                      .driven = 64 << 20,
+                      .driven_rate = 7800,
+                      .pageable_rate = threads > 1 ? copy_rate(threads) : 7800,
+                      .gpu_rate = 4200000};
+}
+
 bf_machine bf_usual_machine(int threads, bool vectors) {
-    return (bf_machine){.threads = threads,
-                        .thread_rate = vectors ? 40000 : 8000,
-                        .memory_rate = 150000,
-                        .open_time = 300000000,
-                        .launch_time = 10000,
-                        .pinned_rate = 55600,
-                        .driven = 64 << 20,
-                        .driven_rate = 7800,
-                        .pageable_rate = threads > 1 ? copy_rate(threads) : 7800,
-                        .gpu_rate = 4200000};
+    bf_machine m;
+    set_usual_machine(&m, threads, vectors);
+    return m;
 }
 
 static int64_t time_of(int64_t bytes, int64_t rate) {
@@ -125,11 +131,10 @@ static bool gpu_is_likely(const bf_context *context) {
 }
 
 /* Assumes a GPU; follow_choice checks for one only if it is chosen. */
-static bf_machine machine_of(const bf_context *context) {
-    bf_machine m = bf_usual_machine(bf_host_threads(context), context->vectors);
-    m.gpu = true;
-    m.open = context->cuda != NULL;
-    return m;
+static void set_machine(bf_machine *m, const bf_context *context) {
+    set_usual_machine(m, bf_host_threads(context), context->vectors);
+    m->gpu = true;
+    m->open = context->cuda != NULL;
 }
 
 static bf_status use_backend(bf_context *context, const bf_backend *backend, const char *why) {
@@ -175,7 +180,8 @@ bf_status bf_place(bf_context *context, const bf_demand *demand) {
                    ? BF_OK
                    : check_reach(context, context->fixed, cpu_context, demand->memory, demand->n);
     }
-    const bf_machine machine = machine_of(context);
+    bf_machine machine;
+    set_machine(&machine, context);
     int device = look_at_memory(demand, operands);
     return follow_choice(context, bf_choose(&machine, demand, operands, demand->n), device);
 }

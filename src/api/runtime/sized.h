@@ -30,7 +30,10 @@ static inline bool bf_sized_read(void *to, size_t known, size_t least, const voi
     memcpy(&size, from, sizeof size);
     for (size_t i = known; i < size; i++)
         if (((const char *)from)[i] != 0) return false;
-    memcpy(to, from, size < known ? size : known);
+    if (size >= known)
+        memcpy(to, from, known); /* a constant */
+    else
+        memcpy(to, from, size);
     memcpy(to, &known, sizeof known);
     return true;
 }
