@@ -19,10 +19,17 @@ typedef struct bf_job {
                         fewer unless all finite terms are -0, for a result alone */
 } bf_job;
 
+enum { BF_AT_ONCE_MOST = 1 << 14 };
+
 typedef struct bf_reduce_backend {
     /* Absorbs the job's elements into words (rules/reduce/state.h). Errors: BF_E_MEMORY,
      * BF_E_DEVICE. */
     bf_status (*absorb)(bf_context *context, const bf_job *job, int64_t *words);
+    /* Reduces a job of at most BF_AT_ONCE_MOST elements, and at least one, to the value that its
+     * words would make by the options (checked); any op but BF_DESCRIBE. False: with nothing done,
+     * for words and bf_result to tell. NULL: all is for words. */
+    bool (*at_once)(bf_context *context, const bf_job *job, const bf_reduce_options *options,
+                    bf_value *value);
     /* Absorbs n > 0 jobs of one op and dtype, each at the index where the one before ends, at the
      * same time. NULL: they are absorbed in turn. */
     bf_status (*absorb_shards)(bf_context *context, const bf_job jobs[], int n, int64_t *words);

@@ -6,6 +6,8 @@
 #include "api/runtime/enter.h"
 #include "api/runtime/sized.h"
 
+#include <math.h>
+
 /* Finishes the part of a description's words that belongs to op. */
 static bf_status finish_part(const bf_state *s, bf_reduction op, const int64_t *words,
                              const bf_reduce_options *options, bf_value *value) {
@@ -72,9 +74,48 @@ bf_status bf_state_description(const bf_state *state, const bf_reduce_options *o
     return bf_leave(state->context, describe_state(state, BF_NONE, options, description));
 }
 
+/* Finishes one value of a short array. */
+static bool take_value(bf_context *context, bf_job *job, bf_reduction op,
+                       const bf_reduce_options *options, bf_value *value) {
+    job->op = op;
+    job->kind = bf_kind_of(op, job->dtype);
+    return context->used->reduce->at_once(context, job, options, value);
+}
+
+/* Describes a short array by its reductions, which find it in the cache. False: a state does it, as
+ * that of NaNs and infinities, which are counted. */
+static bool describe_short(bf_context *context, const bf_array *array,
+                           const bf_reduce_options *given, bf_description *description) {
+    bf_reduce_options exact, own, all;
+    bf_value least, greatest;
+    bf_description d = {.nan = 0};
+    bf_job job;
+    if (description == NULL ||
+        bf_read_reduce_options(context, BF_SUM, array->dtype, given, &exact) != BF_OK ||
+        !bf_reduce_at_once(context, BF_DESCRIBE, array, NULL, &job))
+        return false;
+    own = all = exact;
+    own.out_dtype = BF_NONE; /* extremes keep their type */
+    all.nan = BF_NAN_PROPAGATE;
+    if (!take_value(context, &job, BF_SUM, &all, &d.sum)) return false;
+    if (bf_dtype_is_float(array->dtype) && !isfinite(bf_value_f64(&d.sum))) return false;
+    if (!take_value(context, &job, BF_MEAN, &exact, &d.mean) ||
+        !take_value(context, &job, BF_STD, &exact, &d.std) ||
+        !take_value(context, &job, BF_MIN, &own, &d.min) ||
+        !take_value(context, &job, BF_MAX, &own, &d.max) ||
+        !take_value(context, &job, BF_ARGMIN, &own, &least) ||
+        !take_value(context, &job, BF_ARGMAX, &own, &greatest))
+        return false;
+    d.n = job.count;
+    d.argmin = least.as.i64;
+    d.argmax = greatest.as.i64;
+    return BF_WRITE(description, &d, std);
+}
+
 static bf_status describe_array(bf_context *context, const bf_array *array,
                                 const bf_reduce_options *options, bf_description *description) {
     if (array == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
+    if (describe_short(context, array, options, description)) return BF_OK;
     bf_state *state;
     bf_status status = bf_state_make(context, BF_DESCRIBE, array->dtype, &state);
     if (status != BF_OK) return status;

@@ -39,12 +39,43 @@ bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *con
 
 /* ---- at once --------------------------------------------------------------------------------- */
 
+/* Reads what at_once takes. */
+static bool read_short(bf_reduction op, const bf_array *a, const bf_array *b, bf_job *job) {
+    *job = (bf_job){.op = op, .kind = bf_kind_of(op, a->dtype), .dtype = a->dtype, .a = a->data};
+    job->count = bf_array_elements(a, bf_number_bytes(a->dtype));
+    if (strcmp(bf_reduction_name(op), "?") == 0) return false;
+    if (job->kind == BF_KIND_PRODUCT && a->dtype == BF_I128) return false;
+    if (job->count <= 0 || job->count > BF_AT_ONCE_MOST || !bf_array_is_contiguous(a)) return false;
+    if (op != BF_DOT) return true;
+    job->b = b != NULL ? b->data : NULL;
+    return job->b != NULL && b->dtype == a->dtype && bf_same_shape(a, b) &&
+           bf_array_elements(b, bf_number_bytes(a->dtype)) == job->count &&
+           bf_array_is_contiguous(b);
+}
+
+bool bf_reduce_at_once(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                       bf_job *job) {
+    const bf_array *const arrays[] = {a, b};
+    return !bf_is_watched(context) && read_short(op, a, b, job) &&
+           bf_reduce_place(context, job->kind, arrays, op == BF_DOT ? 2 : 1, job->count) == BF_OK &&
+           context->used->reduce->at_once != NULL;
+}
+
+/* Reduces a short array without a state. */
+static bool reduce_short(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                         const bf_reduce_options *options, bf_value *value) {
+    bf_job job;
+    return value != NULL && op != BF_DESCRIBE && bf_reduce_at_once(context, op, a, b, &job) &&
+           context->used->reduce->at_once(context, &job, options, value);
+}
+
 static bf_status reduce_arrays(bf_context *context, bf_reduction op, const bf_array *a,
                                const bf_array *b, const bf_reduce_options *given, bf_value *value) {
     bf_reduce_options options;
     if (a == NULL) return bf_fail(context, BF_E_ARGUMENT, "no array");
     bf_status status = bf_read_reduce_options(context, op, a->dtype, given, &options);
     if (status != BF_OK) return status;
+    if (reduce_short(context, op, a, b, &options, value)) return BF_OK;
     bf_state *state;
     status = bf_state_make(context, op, a->dtype, &state);
     if (status != BF_OK) return status;
@@ -208,7 +239,8 @@ static bf_status reduce_and_store(bf_context *context, bf_reduction op, bf_dtype
     bf_array_set(&array, dtype, a, n);
     bf_array_set(&other, dtype, b, n);
     bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
-    bf_status status = reduce_arrays(context, op, &array, &other, &options, &value);
+    const bf_reduce_options *given = ddof != 0 ? &options : NULL;
+    bf_status status = reduce_arrays(context, op, &array, &other, given, &value);
     return status == BF_OK ? store_value(context, &value, to, out) : status;
 }
 

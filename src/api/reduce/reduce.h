@@ -34,6 +34,11 @@ bf_demand bf_reduce_demand(bf_kind kind, bf_dtype dtype);
 bf_status bf_reduce_place(bf_context *context, bf_kind kind, const bf_array *const arrays[],
                           int arity, int64_t count);
 
+/* Sets *job to the reduction of an array (of two for BF_DOT) and places the call, if the backend
+ * may do it at once (seam/reduce.h). False, with no message: a state takes it, or refuses it. */
+bool bf_reduce_at_once(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
+                       bf_job *job);
+
 /* Sets *value to the result of a state's words, by options that have been read. Errors:
  * BF_E_ARGUMENT, BF_E_NAN, BF_E_EMPTY, BF_E_OVERFLOW. */
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,

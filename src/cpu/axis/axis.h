@@ -5,6 +5,7 @@
 #include "cpu/reduce/reduce.h"
 #include "rules/reduce/totals.h"
 #include "seam/axis.h"
+#include "seam/reduce.h"
 
 #include <stdatomic.h>
 
@@ -57,7 +58,9 @@ typedef void (*bf_column_sums_loop)(const bf_columns *x, int64_t *low, int64_t *
  * (rules/key/order.h), as integers of that width: beyond those of the infinities for a NaN. */
 typedef void (*bf_column_extremes_loop)(const bf_columns *x, void *least, void *greatest);
 
-enum { BF_ROUND_EXPONENT = 400 };
+/* Arrays that the loops below read are filled up to a multiple of BF_FILL, which is whole vectors
+ * of any instruction set. */
+enum { BF_ROUND_EXPONENT = 400, BF_FILL = 8 };
 
 typedef struct bf_axis_loops {
     bf_column_sums_loop sums[BF_DTYPES];
@@ -66,8 +69,7 @@ typedef struct bf_axis_loops {
     bf_stretches_loop fibres[BF_SUM_INPUTS];
     /* Sets to[i] to the total of line i / divisors[i] (NULL: 1, and no root), or to its root,
      * rounded once; to a NaN where that takes more care, as of 0. Totals are those of the first
-     * line, of one level or two, within 2^+-BF_ROUND_EXPONENT; others follow. Arrays are filled up
-     * to whole vectors. */
+     * line, of one level or two, within 2^+-BF_ROUND_EXPONENT; others follow. */
     void (*round)(const bf_totals *totals, const double *divisors, int n, bool root, double *to);
     /* Finishes variances of lengths[i] terms. */
     void (*spread)(const bf_totals *sum, const bf_totals *squares, const double *lengths, int ddof,
@@ -156,6 +158,13 @@ bool bf_lines_are_long(const bf_axis_job *job, const bf_lines *lines);
  * BF_E_CANCELLED. */
 bf_status bf_reduce_long(bf_axis_job *job, int workers, const bf_lines *lines, int64_t number,
                          int64_t step);
+
+/* ---- short.c ------------------------------------------------------------------------------------
+ */
+
+/* bf_reduce_backend's at_once. */
+bool bf_cpu_reduce_short(bf_context *context, const bf_job *job, const bf_reduce_options *options,
+                         bf_value *value);
 
 /* ---- the backend's functions ----------------------------------------------------------------- */
 

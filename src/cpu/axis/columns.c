@@ -90,7 +90,9 @@ static bool guess_window(void *arg, bf_window_memory *window) {
             factors = b;
         }
     }
-    if (!bf_window_guess(t->job->operands->dtype, a, factors, n, GUESS_TERMS, window)) return false;
+    if (!bf_window_guess(t->taker->reducer.isa, t->job->operands->dtype, a, factors, n, GUESS_TERMS,
+                         window))
+        return false;
     bf_window_memory lower = *window;
     lower.bottom -= BF_PASS_BITS + 1; /* a bit of what it has to spare at its top */
     if (is_window(t, &lower)) *window = lower;

@@ -53,7 +53,8 @@ static bool guess_window(const task *t, int which, const bf_stretches *x,
             factors = b;
         }
     }
-    return bf_window_guess(t->job->operands->dtype, a, factors, n, 16 * n, window);
+    return bf_window_guess(t->taker->reducer.isa, t->job->operands->dtype, a, factors, n, 16 * n,
+                           window);
 }
 
 /* Tries the remembered window, then one by a sample and wider ones. */
@@ -101,19 +102,6 @@ static bool sum_all(task *t, const bf_stretches *x) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Is every term of stretch i -0? */
-static bool is_negative_zero(const task *t, const bf_stretches *x, int i) {
-    bf_format f = bf_format_of(t->job->operands->dtype);
-    const int bytes = bf_dtype_bytes(t->job->operands->dtype);
-    bool dot = t->job->operands->kind == BF_KIND_DOT;
-    for (int64_t e = 0; e < x->length[i]; e++) {
-        uint64_t a = bf_load_bits(x->a[i] + e * bytes, bytes);
-        uint64_t b = dot ? bf_load_bits(x->b[i] + e * bytes, bytes) : 0;
-        if (!(dot ? bf_sum_neg_zero_pair(f, a, b) : bf_sum_neg_zero(f, a))) return false;
-    }
-    return true;
-}
-
 /* Takes stretch i as a line. */
 static void take_line(const task *t, const bf_stretches *x, int i, int64_t number) {
     bf_lines line = {.data = {x->a[i], x->b[i]}, .lines = 1, .length = x->length[i], .ndim = 1};
@@ -133,7 +121,8 @@ static void write_stretch(const task *t, const bf_stretches *x, const bf_many_to
         return;
     }
     uint64_t bits = bf_line_bits(t->job, &totals, &zero);
-    if (zero && is_negative_zero(t, x, i)) bits = bf_format_sign(bf_format_of(t->job->results->to));
+    if (zero && bf_line_is_negative_zero(t->job, x->a[i], x->b[i], x->length[i]))
+        bits = bf_format_sign(bf_format_of(t->job->results->to));
     bf_axis_write_bits(t->job, bits, true, number);
 }
 

@@ -1,9 +1,8 @@
 /* Exact sums of many lines in a window, for vectors of doubles: included once by each instruction
  * set, after cpu/reduce/sum_loops.h, whose parameters and deposits it uses.
  *
- * The file that includes it defines sqrt_f64(x), and may define LOAD_PARTS: load_part_f64(p, n) and
- * load_part_f32(p, n), the first n < LANES elements at p and zeros. A zero that is added changes
- * nothing but the sign of a sum of nothing but -0, which callers see to. */
+ * The file that includes it defines sqrt_f64(x). A zero that is added changes nothing but the sign
+ * of a sum of nothing but -0, which callers see to. */
 #include "base/double.h"
 #include "cpu/axis/axis.h"
 #include "cpu/runtime/vector.h"
@@ -14,19 +13,6 @@ enum {
     SHORT = 16,  /* stretches of so many elements are taken across */
     SEVERAL = 3, /* rows that are worth several columns, whose sums are then folded */
 };
-
-#ifndef LOAD_PARTS
-INLINE vf64 load_part_f64(const char *p, size_t n) {
-    vf64 x = {0};
-    for (size_t i = 0; i < n; i++) x[i] = ((const f64_element *)p)[i];
-    return x;
-}
-INLINE vf64 load_part_f32(const char *p, size_t n) {
-    vf64 x = {0};
-    for (size_t i = 0; i < n; i++) x[i] = (double)((const f32_element *)p)[i];
-    return x;
-}
-#endif
 
 /* What a loop adds up: one sum, or of f32 also the squares, of `squares` levels. Constants but for
  * the bottoms, so that a loop is compiled for each. */
@@ -70,22 +56,11 @@ INLINE void take_vector(certificates *c, wanted w, column *to, const char *a, co
 }
 
 /* A vector of elements, or of factors x and y of products, enters a column. */
-INLINE void take_terms(certificates *c, wanted w, column *to, vf64 x, vf64 y) {
-    if (w.squares > 0) {
+INLINE void take_wanted(certificates *c, wanted w, column *to, vf64 x, vf64 y) {
+    if (w.squares > 0)
         take_moments(c, w, to, x);
-        return;
-    }
-    if (w.in == IN_F64_PAIR) {
-        vf64 product = mul_quiet(x, y);
-        check_factors(&c->sum, x, y);
-        check_term(&c->sum, product);
-        deposit(&c->sum, to->sum, 0, w.levels, product);
-        deposit(&c->sum, to->sum, w.levels > 1, w.levels, mul_sub(x, y, product));
-        return;
-    }
-    if (w.in == IN_F32_PAIR) x = x * y;
-    check_term(&c->sum, x);
-    deposit(&c->sum, to->sum, 0, w.levels, x);
+    else
+        take_terms(&c->sum, w.in, to->sum, w.levels, x, y);
 }
 
 INLINE bool is_wide(wanted w) { return w.in == IN_F64 || w.in == IN_F64_PAIR; }
@@ -93,9 +68,9 @@ INLINE bool is_wide(wanted w) { return w.in == IN_F64 || w.in == IN_F64_PAIR; }
 /* The first n < LANES elements, or products, at a and b enter a column. */
 INLINE void take_part(certificates *c, wanted w, column *to, const char *a, const char *b,
                       size_t n) {
-    vf64 x = is_wide(w) ? load_part_f64(a, n) : load_part_f32(a, n), y = x;
-    if (input_is_pair(w.in)) y = is_wide(w) ? load_part_f64(b, n) : load_part_f32(b, n);
-    take_terms(c, w, to, x, y);
+    vf64 x = load_part(w.in, a, n), y = x;
+    if (input_is_pair(w.in)) y = load_part(w.in, b, n);
+    take_wanted(c, w, to, x, y);
 }
 
 INLINE void start_column(column *x, wanted w) {
@@ -315,7 +290,7 @@ INLINE void sum_even(certificates *c, wanted w, const bf_stretches *x, int at, g
     start_column(&lanes, w);
     for (size_t i = 0; i < (size_t)x->length[at]; i++) {
         vf64 a = gather(w, x->a + at, i);
-        take_terms(c, w, &lanes, a, input_is_pair(w.in) ? gather(w, x->b + at, i) : a);
+        take_wanted(c, w, &lanes, a, input_is_pair(w.in) ? gather(w, x->b + at, i) : a);
     }
     clear_gain(gained, w);
     fold_column(c, &lanes, w, gained);
@@ -402,8 +377,6 @@ AXIS_LOOPS(f32_moments, IN_F32, BY_MOMENTS)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-INLINE vf64 magnitude_of(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
-
 /* a + b, and in *rest what it lacks (Knuth). */
 INLINE vf64 add_exactly(vf64 a, vf64 b, vf64 *rest) {
     vf64 sum = a + b, added = sum - a;
@@ -412,7 +385,7 @@ INLINE vf64 add_exactly(vf64 a, vf64 b, vf64 *rest) {
 }
 
 /* Sets bits of *lost in lanes where x is not 0. */
-INLINE void note_lost(vi64 *lost, vf64 x) { *lost |= (vi64)magnitude_of(x); }
+INLINE void note_lost(vi64 *lost, vf64 x) { *lost |= (vi64)magnitude(x); }
 
 INLINE vf64 add_noting(vf64 a, vf64 b, vi64 *lost) {
     vf64 rest, sum = add_exactly(a, b, &rest);
@@ -436,7 +409,7 @@ INLINE vf64 divide_pair(vf64 high, vf64 low, vf64 error, vf64 d, bool root) {
         lost = (vi64){0} - 1;
     }
     vf64 y = x + rest;
-    margin += (vf64)((vi64)(magnitude_of(y) * 0x1p-100) & (lost != 0));
+    margin += (vf64)((vi64)(magnitude(y) * 0x1p-100) & (lost != 0));
     vi64 sure = (x + (rest + margin) == y) & (x + (rest - margin) == y);
     return (vf64)((vi64)y | ~sure);
 }
@@ -469,7 +442,7 @@ static void round_totals(const bf_totals *totals, const double *divisors, int n,
         vf64 low, y = load_totals(totals, i, &low, &lost, &wrong) * unit;
         wrong |= y == 0;
         if (divisors != NULL) {
-            vf64 error = (vf64)((vi64)(magnitude_of(y) * 0x1p-100) & (lost != 0));
+            vf64 error = (vf64)((vi64)(magnitude(y) * 0x1p-100) & (lost != 0));
             y = divide_pair(y, low * unit, error, load_f64((const char *)(divisors + i)), root);
         } else {
             wrong |= lost != 0;

@@ -67,8 +67,9 @@ static bool round_lines(const bf_axis_job *job, const bf_axis_loops *loops, cons
     bool moments = o->kind == BF_KIND_MOMENTS, root = o->op == BF_STD || o->op == BF_NORM;
     bool lengths = moments || o->op == BF_MEAN;
     double divisors[BF_STRETCHES];
+    const int filled = (n + BF_FILL - 1) / BF_FILL * BF_FILL;
     if (!can_round(sum) || (moments && !can_round(elements))) return false;
-    for (int i = 0; (lengths || root) && i < BF_STRETCHES; i++)
+    for (int i = 0; (lengths || root) && i < filled; i++)
         divisors[i] = lengths && i < n ? (double)x->length[(first + i) * x->step] : 1;
     if (moments)
         loops->spread(elements, products, divisors, job->results->options->ddof, n, root, to);
@@ -110,6 +111,18 @@ uint64_t bf_line_bits(const bf_axis_job *job, const bf_line_totals *t, bool *zer
         *zero = *zero && o->kind == BF_KIND_DOT;
         return bits;
     }
+}
+
+bool bf_line_is_negative_zero(const bf_axis_job *job, const char *a, const char *b, int64_t n) {
+    bf_format f = bf_format_of(job->operands->dtype);
+    const int bytes = bf_dtype_bytes(job->operands->dtype);
+    bool dot = job->operands->kind == BF_KIND_DOT;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t x = bf_load_bits(a + i * bytes, bytes);
+        uint64_t y = dot ? bf_load_bits(b + i * bytes, bytes) : 0;
+        if (!(dot ? bf_sum_neg_zero_pair(f, x, y) : bf_sum_neg_zero(f, x))) return false;
+    }
+    return true;
 }
 
 static void add_totals(const bf_totals *t, bf_layout layout, int64_t *limbs) {

@@ -64,6 +64,8 @@ bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *totals);
 /* The bits of the result of an element of dtype results->to. *zero: a sum of zero, whose sign
  * depends on the terms: the bits are those of +0. */
 uint64_t bf_line_bits(const bf_axis_job *job, const bf_line_totals *totals, bool *zero);
+/* Is every term of a line of n contiguous elements at a (and b) -0? */
+bool bf_line_is_negative_zero(const bf_axis_job *job, const char *a, const char *b, int64_t n);
 /* Adds totals to the words of a state; every_negative: all terms are -0. */
 void bf_line_add(const bf_axis_job *job, const bf_line_totals *totals, bool every_negative,
                  int64_t *words);

@@ -125,7 +125,7 @@ static void guess_window(const evaluation *e, absorber *a) {
     int64_t n = e->job->count < PIECE ? PIECE : e->job->count;
     if (n > COUNT_MOST) n = COUNT_MOST;
     const size_t times = (size_t)n / SAMPLE, all = dtype == BF_F64 ? times * times : times;
-    bf_window_guess(dtype, a->chunk, NULL, SAMPLE, all * SAMPLE, &a->reducer.sum);
+    bf_window_guess(a->reducer.isa, dtype, a->chunk, NULL, SAMPLE, all * SAMPLE, &a->reducer.sum);
 }
 
 /* Sums a chunk as terms. False: it did not fit, which may be so of some to come, too. */

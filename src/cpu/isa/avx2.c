@@ -12,6 +12,15 @@ typedef uint64_t vu64 __attribute__((vector_size(32))); /* sums that mean nothin
 
 INLINE vf64 load_f64(const char *p) { return _mm256_loadu_pd((const double *)p); }
 INLINE vf64 load_f32(const char *p) { return _mm256_cvtps_pd(_mm_loadu_ps((const float *)p)); }
+#define LOAD_PARTS
+INLINE vf64 load_part_f64(const char *p, size_t n) {
+    const vi64 lanes = (int64_t)n > (vi64){0, 1, 2, 3};
+    return _mm256_maskload_pd((const double *)p, (__m256i)lanes);
+}
+INLINE vf64 load_part_f32(const char *p, size_t n) {
+    const __m128i lanes = _mm_cmpgt_epi32(_mm_set1_epi32((int)n), _mm_setr_epi32(0, 1, 2, 3));
+    return _mm256_cvtps_pd(_mm_maskload_ps((const float *)p, lanes));
+}
 INLINE vf64 one(void) {
     vf64 x = _mm256_set1_pd(1.0);
     __asm__("" : "+x"(x)); /* a one that the compiler does not know */

@@ -12,6 +12,14 @@ typedef uint64_t vu64 __attribute__((vector_size(64))); /* sums that mean nothin
 
 INLINE vf64 load_f64(const char *p) { return _mm512_loadu_pd(p); }
 INLINE vf64 load_f32(const char *p) { return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)); }
+#define LOAD_PARTS
+INLINE __mmask8 first_lanes(size_t n) { return (__mmask8)((1u << n) - 1); }
+INLINE vf64 load_part_f64(const char *p, size_t n) {
+    return _mm512_maskz_loadu_pd(first_lanes(n), p);
+}
+INLINE vf64 load_part_f32(const char *p, size_t n) {
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(n), p));
+}
 
 /* Embedded rounding suppresses exceptions: the flags stay as they are. */
 #define QUIET (_MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
@@ -27,6 +35,8 @@ INLINE vf64 mul_quiet(vf64 a, vf64 b) { return _mm512_mul_round_pd(a, b, QUIET);
 INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm512_fmsub_pd(a, b, c); }
 INLINE vi64 least_halves(vi64 a, vi64 b) { return (vi64)_mm512_min_epi32((__m512i)a, (__m512i)b); }
+INLINE vf64 max_f64(vf64 x, vf64 m) { return _mm512_max_pd(x, m); }
+INLINE vf64 min_f64(vf64 x, vf64 m) { return _mm512_min_pd(x, m); }
 
 typedef __m512 vf32;
 #define TERM_OPERATIONS(name, V, p)                                                                \
@@ -48,14 +58,6 @@ TERM_OPERATIONS(f64, vf64, pd)
 #include "cpu/reduce/sum_loops.h"
 
 #define LANES_8
-#define LOAD_PARTS
-INLINE __mmask8 first_lanes(size_t n) { return (__mmask8)((1u << n) - 1); }
-INLINE vf64 load_part_f64(const char *p, size_t n) {
-    return _mm512_maskz_loadu_pd(first_lanes(n), p);
-}
-INLINE vf64 load_part_f32(const char *p, size_t n) {
-    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(n), p));
-}
 INLINE vf64 sqrt_f64(vf64 x) { return _mm512_sqrt_pd(x); }
 #include "cpu/axis/loops.h"
 

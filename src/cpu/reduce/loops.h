@@ -1,5 +1,6 @@
 /* The loops of reductions over every integer type, and the table of all, for the instruction set
  * that includes this after sum_loops.h, product_loops.h and, for f32 and f64, extreme_loops.h. */
+#include "cpu/reduce/measure_loops.h"
 #include "cpu/reduce/reduce.h"
 #include "cpu/runtime/vector.h"
 
@@ -18,6 +19,8 @@ static const bf_reduce_loops reduce_loops = {
     .dot_f32 = dot_f32,
     .sum_terms_f64 = sum_terms_f64,
     .sum_terms_f32 = sum_terms_f32,
+    .measure_f64 = measure_f64,
+    .measure_f32 = measure_f32,
     .integer_sum = {INTEGER_ENTRIES(sum_)},
     .integer_dot = {SMALL_INTEGER_ENTRIES(dot_)},
     .least = {INTEGER_ENTRIES(least_), FLOAT_ENTRIES(least_)},

@@ -6,6 +6,7 @@
 #include "cpu/reduce/accumulators.h"
 #include "cpu/reduce/computed.h"
 #include "cpu/runtime/context.h"
+#include "rules/reduce/sum_window.h"
 #include "seam/reduce.h"
 
 struct bf_node;
@@ -22,6 +23,12 @@ typedef bool (*bf_sum_loop)(const void *x, size_t n, int bottom, int levels, int
                             int64_t *zeros);
 typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, int levels,
                             int64_t *sums, int64_t *zeros);
+
+/* Measures doubles, or floats (b: the other factors of products, or NULL): *greatest becomes the
+ * greatest magnitude of a term if that is more, rounded, and *lowest the weight of the last bit of
+ * any that is not 0 if that is less. False: there is a NaN or infinity. */
+typedef bool (*bf_measure_loop)(const void *a, const void *b, size_t n, double *greatest,
+                                double *lowest);
 
 /* Sums terms, n a multiple of BF_COMPUTED_GROUP. False also if one may be -0. */
 typedef bool (*bf_computed_loop)(const bf_computed *terms, size_t n, int bottom, int levels,
@@ -48,6 +55,7 @@ typedef struct bf_reduce_loops {
     bf_sum_loop sum_f64, sum_f32;
     bf_dot_loop dot_f64, dot_f32;
     bf_computed_loop sum_terms_f64, sum_terms_f32;
+    bf_measure_loop measure_f64, measure_f32;
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
     bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
@@ -63,10 +71,16 @@ typedef struct bf_window_memory {
 } bf_window_memory;
 
 /* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
- * other factors, NULL for a sum. Sets *window by the first `sample` terms of n; false: they hold a
- * NaN or infinity, or fit no window. */
-bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
-                     bf_window_memory *window);
+ * other factors, NULL for a sum. bf_window_measure sets *at to what n terms span; false: they hold
+ * a NaN or infinity, or there are no loops. bf_window_choose sets *window for n terms of which a
+ * sample spans that; factors: 2 for squares, whose least is so much less; false: it fits no window.
+ * bf_window_guess does both, with the first `sample` terms. */
+bool bf_window_measure(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
+                       bf_extent *at);
+bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, size_t sample,
+                      size_t n, bf_window_memory *window);
+bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t sample,
+                     size_t n, bf_window_memory *window);
 /* Gives a window that did not fit a level more; false: there is no wider one. */
 bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window);
 /* Notes the window that fitted. first: it is the one that was remembered. */

@@ -2,6 +2,7 @@
  * by the rules, element by element. The result never depends on the path. */
 #include "cpu/reduce/reduce.h"
 
+#include "base/double.h"
 #include "rules/reduce/sum.h"
 #include "rules/reduce/sum_window.h"
 
@@ -10,7 +11,7 @@ enum {
     SAMPLE_LEAST = 64, /* elements that the first window is chosen by: one in */
     SAMPLE_SHARE = 32, /* SAMPLE_SHARE, but neither fewer nor more than these */
     SAMPLE_MOST = 256,
-    BEYOND = 1 << 20, /* any exponent */
+    MEASURED = 1024,  /* elements that are measured at a time */
     BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
     TERMS = 1024,     /* so many terms without their specials: fewer, for the stack's sake */
     CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
@@ -79,33 +80,28 @@ static void add_by_rules(const series *s) {
 
 /* --- measuring --- */
 
-/* Measures the first n terms, or fewer, if they hold a special or span more than any window. */
-static inline __attribute__((always_inline)) extent measure(const series *s, bf_format f, bool pair,
-                                                            size_t n) {
-    extent e = {.at = {-BEYOND, BEYOND}};
-    for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX); i++) {
-        uint64_t a = load_element(s, s->a, i), b = pair ? load_element(s, s->b, i) : 0;
-        if (pair ? bf_sum_special_pair(f, a, b) : bf_sum_special(f, a)) {
-            e.special = true;
-            return e;
-        }
-        bf_finite x = bf_decode(f, a), y = {.magnitude = 1};
-        if (pair) y = bf_decode(f, b);
-        if (x.magnitude == 0 || y.magnitude == 0) continue;
-        int at = x.position + y.position + (pair ? 2 : 1) * bf_format_least(f);
-        int top = at + bf_bit_length(x.magnitude) + (pair ? bf_bit_length(y.magnitude) : 0);
-        int least = at + __builtin_ctzll(x.magnitude) + __builtin_ctzll(y.magnitude);
-        if (top > e.at.top) e.at.top = top;
-        if (least < e.at.least) e.at.least = least;
-    }
-    if (e.at.top < e.at.least) e.at.top = e.at.least = 0; /* nothing but zeros */
-    return e;
+/* The exponent of the leading bit of x > 0. */
+static int exponent_of(double x) {
+    const uint64_t bits = bf_bits_of_double(x);
+    return bits >> 52 > 0 ? (int)(bits >> 52) - 1023 : bf_bit_length(bits) - 1075;
 }
 
+/* Measures the first n terms, or fewer, if they hold a special or span more than any window. */
 static extent measure_terms(const series *s, size_t n) {
-    if (s->dtype == BF_F64)
-        return s->b ? measure(s, bf_format_f64(), true, n) : measure(s, bf_format_f64(), false, n);
-    return s->b ? measure(s, bf_format_f32(), true, n) : measure(s, bf_format_f32(), false, n);
+    const bf_reduce_loops *loops = s->reducer->isa->reduce;
+    const bf_measure_loop loop = s->dtype == BF_F64 ? loops->measure_f64 : loops->measure_f32;
+    const size_t bytes = s->dtype == BF_F64 ? 8 : 4;
+    double greatest = 0, lowest = __builtin_inf();
+    extent e = {.at = {0, 0}}; /* nothing but zeros */
+    for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX);
+         i += MEASURED) {
+        const size_t count = n - i < MEASURED ? n - i : MEASURED;
+        e.special =
+            !loop(s->a + i * bytes, s->b ? s->b + i * bytes : NULL, count, &greatest, &lowest);
+        if (e.special) return e;
+        if (greatest > 0) e.at = (bf_extent){exponent_of(greatest) + 1, exponent_of(lowest)};
+    }
+    return e;
 }
 
 /* The smallest window that holds e; false: none does. */
@@ -215,17 +211,26 @@ static void add_misfit(const series *s, bf_format f) {
         *memory = window;
 }
 
-/* The first window, from the first `sample` terms of n. Among n times as many the least is n times
- * as small, as a rule, and so is its last bit; of squares, its square. */
-static void guess_by_sample(const series *s, size_t sample, size_t n, bf_window_memory *window) {
-    extent e = measure_terms(s, sample);
-    int below = bf_bit_length(n / sample) * (s->a == s->b ? 2 : 1);
-    bool fits = !e.special && choose_window(e, s->layout, window);
-    if (!fits) window->levels = 0;
-    e.at.least -= below;
-    if (e.at.least < s->layout.exponent) e.at.least = s->layout.exponent;
+/* The window of n terms of which a sample spans e. Among n times as many the least is n times as
+ * small, as a rule, and so is its last bit; of squares, its square. */
+static bool choose_for_all(extent e, bf_layout layout, int factors, size_t sample, size_t n,
+                           bf_window_memory *window) {
+    if (e.special || !choose_window(e, layout, window)) {
+        window->levels = 0;
+        return false;
+    }
+    if (sample == n) return true;
+    e.at.least -= bf_bit_length(n / sample) * factors;
+    if (e.at.least < layout.exponent) e.at.least = layout.exponent;
     bf_window_memory wider;
-    if (fits && choose_window(e, s->layout, &wider)) *window = wider;
+    if (choose_window(e, layout, &wider)) *window = wider;
+    return true;
+}
+
+/* The first window, from the first `sample` terms of n. */
+static bool guess_by_sample(const series *s, size_t sample, size_t n, bf_window_memory *window) {
+    return choose_for_all(measure_terms(s, sample), s->layout, s->a == s->b ? 2 : 1, sample, n,
+                          window);
 }
 
 static void guess_window(const series *s, bf_window_memory *window) {
@@ -237,16 +242,34 @@ static void guess_window(const series *s, bf_window_memory *window) {
 
 /* ---- windows for other loops ----------------------------------------------------------------- */
 
+/* The dtype of the loops: f16 and bf16 are copied as f32. */
+static bf_dtype held(bf_dtype dtype) { return dtype == BF_F64 ? BF_F64 : BF_F32; }
+
 static bf_layout layout_of(bf_dtype dtype, bool pairs) {
     return pairs ? bf_layout_products(dtype) : bf_layout_sum(dtype);
 }
 
-bool bf_window_guess(bf_dtype dtype, const void *a, const void *b, size_t sample, size_t n,
-                     bf_window_memory *window) {
-    bf_dtype held = dtype == BF_F64 ? BF_F64 : BF_F32;
-    const series s = {.dtype = held, .a = a, .b = b, .layout = layout_of(dtype, b != NULL)};
-    guess_by_sample(&s, sample, n, window);
-    return window->levels > 0;
+bool bf_window_measure(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
+                       bf_extent *at) {
+    bf_reducer reducer = {.isa = isa};
+    const series s = {.reducer = &reducer, .dtype = held(dtype), .a = a, .b = b};
+    if (isa->reduce->measure_f64 == NULL) return false;
+    const extent e = measure_terms(&s, n);
+    *at = e.at;
+    return !e.special;
+}
+
+bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, size_t sample,
+                      size_t n, bf_window_memory *window) {
+    return choose_for_all((extent){.at = at}, layout_of(dtype, pairs), factors, sample, n, window);
+}
+
+bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t sample,
+                     size_t n, bf_window_memory *window) {
+    bf_extent at;
+    window->levels = 0;
+    return bf_window_measure(isa, dtype, a, b, sample, &at) &&
+           bf_window_choose(dtype, b != NULL, at, a == b ? 2 : 1, sample, n, window);
 }
 
 bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window) {

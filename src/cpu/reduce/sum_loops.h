@@ -8,9 +8,11 @@
  *   sub_fused(a, b)   a - b by a fused multiply-add; add_fused(a, b) (for the first certificate)
  *   mul_sub(a, b, c)  a * b - c, fused
  *   CERTIFICATE_FLAGS if the first of the certificates below is to be used
- *   max_f64(x, m), min_f64(x, m)   m where x is NaN (for the second certificate)
+ *   max_f64(x, m), min_f64(x, m)   m where x is NaN
  *   COLUMNS(levels)   independent accumulators, so that additions overlap
  *   least_halves(a, b)   the lesser of each two signed 32-bit integers
+ *   LOAD_PARTS        if it defines load_part_f64(p, n) and load_part_f32(p, n): the first
+ *                     n <= LANES elements at p, and zeros
  *
  * Each element goes down the levels of one column: at each, t = S + x rounds x to the level's unit,
  * t - S is what was taken, and x - (t - S) goes on. All operations but the first are exact if x is
@@ -45,6 +47,21 @@ INLINE size_t input_bytes(input in) { return in == IN_F64 || in == IN_F64_PAIR ?
 INLINE bool input_is_pair(input in) { return in == IN_F64_PAIR || in == IN_F32_PAIR; }
 
 INLINE vf64 broadcast(double x) { return x - (vf64){0}; }
+
+INLINE vf64 magnitude(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
+
+#ifndef LOAD_PARTS
+INLINE vf64 load_part_f64(const char *p, size_t n) {
+    vf64 x = {0};
+    for (size_t i = 0; i < n; i++) x[i] = ((const f64_element *)p)[i];
+    return x;
+}
+INLINE vf64 load_part_f32(const char *p, size_t n) {
+    vf64 x = {0};
+    for (size_t i = 0; i < n; i++) x[i] = (double)((const f32_element *)p)[i];
+    return x;
+}
+#endif
 
 INLINE vf64 window_start(int bottom, int level) {
     int64_t bits = bf_window_start(bf_window_bottom(bottom, level));
@@ -97,8 +114,6 @@ typedef struct certificate {
 } certificate;
 
 INLINE void certificate_begin(certificate *c) { *c = (certificate){.smallest = broadcast(1.0)}; }
-
-INLINE vf64 magnitude(vf64 x) { return (vf64)((vi64)x & INT64_MAX); }
 
 INLINE void check_term(certificate *c, vf64 x) { c->largest = max_f64(magnitude(x), c->largest); }
 
@@ -154,11 +169,10 @@ INLINE vf64 loaded(vf64 x) {
     return x;
 }
 
-/* The vector of elements, or of products, at a and b enters a column. Returns them. */
-INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels, const char *a,
-                 const char *b) {
+/* A vector of elements x, or of the products x * y, enters a column. Returns them. */
+INLINE vf64 take_terms(certificate *c, input in, vf64 *column, int levels, vf64 x, vf64 y) {
     if (in == IN_F64_PAIR) {
-        vf64 x = load_f64(a), y = load_f64(b), product = mul_quiet(x, y);
+        vf64 product = mul_quiet(x, y);
         check_factors(c, x, y);
         check_term(c, product);
         deposit(c, column, 0, levels, product);
@@ -166,12 +180,27 @@ INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels,
         deposit(c, column, levels > 1, levels, mul_sub(x, y, product));
         return product;
     }
-    vf64 x = in == IN_F64 ? load_f64(a) : load_f32(a);
-    if (in == IN_F32_PAIR) x = x * load_f32(b); /* 48 bits: exact */
-    if (looks && in == IN_F64) x = loaded(x);
+    if (in == IN_F32_PAIR) x = x * y; /* 48 bits: exact */
     check_term(c, x);
     deposit(c, column, 0, levels, x);
     return x;
+}
+
+INLINE vf64 load(input in, const char *p) {
+    return input_bytes(in) == 8 ? load_f64(p) : load_f32(p);
+}
+
+INLINE vf64 load_part(input in, const char *p, size_t n) {
+    return input_bytes(in) == 8 ? load_part_f64(p, n) : load_part_f32(p, n);
+}
+
+/* Takes the vector at a (and b). */
+INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels, const char *a,
+                 const char *b) {
+    vf64 x = load(in, a), y = x;
+    if (input_is_pair(in)) y = load(in, b);
+    if (looks && in == IN_F64) x = loaded(x);
+    return take_terms(c, in, column, levels, x, y);
 }
 
 /* Does a row of floats have whole vectors of them? */
@@ -199,13 +228,17 @@ INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEV
     }
 }
 
-/* The last elements, too few for a row, with zeros after them. */
-INLINE void take_tail(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
-                      int levels, const char *a, const char *b, size_t bytes, vi64 least[LEAST]) {
-    double tail_a[COLUMNS_MAX * LANES] = {0}, tail_b[COLUMNS_MAX * LANES] = {0};
-    memcpy(tail_a, a, bytes);
-    if (input_is_pair(in)) memcpy(tail_b, b, bytes);
-    take_row(c, in, looks, columns, levels, (const char *)tail_a, (const char *)tail_b, least);
+/* The last elements, too few for a row, in one column: a vector at a time, and a part of one. */
+INLINE void take_tail(certificate *c, input in, bool looks, vf64 *column, int levels, const char *a,
+                      const char *b, size_t n, vi64 least[LEAST]) {
+    const size_t step = LANES * input_bytes(in);
+    for (; n > 0; a += step, b += step) {
+        const size_t part = n < LANES ? n : LANES;
+        vf64 term = take_terms(c, in, column, levels, load_part(in, a, part),
+                               load_part(in, input_is_pair(in) ? b : a, part));
+        if (looks) least[0] = least_halves(least[0], (vi64)term);
+        n -= part;
+    }
 }
 
 /* May a term be -0? floats: `all` are floats, not halves of doubles. */
@@ -282,9 +315,11 @@ INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, con
                        const char *b, size_t n, int bottom, int64_t *sums, bool *may) {
     const int width = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
-    vu64 totals[BF_LEVELS_MAX] = {0};
+    vu64 totals[BF_LEVELS_MAX];
     vi64 least[LEAST] = {0};
     certificate c;
+    UNROLL
+    for (int l = 0; l < levels; l++) totals[l] = (vu64){0};
     certificate_begin(&c);
     for (size_t left = n; left > 0;) {
         vf64 columns[COLUMNS_MAX][BF_LEVELS_MAX];
@@ -303,19 +338,22 @@ INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, con
             b += row_bytes;
         }
         left -= rows * row;
-        if (terms == NULL && rows < BF_WINDOW_ROWS && left > 0) {
-            take_tail(&c, in, looks, columns, levels, a, b, left * input_bytes(in), least);
+        if (terms == NULL && rows + (size_t)width <= BF_WINDOW_ROWS && left > 0) {
+            take_tail(&c, in, looks, columns[0], levels, a, b, left, least);
             left = 0;
         }
         fold(&c, columns, levels, bottom, totals);
     }
+    UNROLL
     for (int l = 0; l < levels; l++) totals[l] = pinned(totals[l]);
     c.strayed = (vi64)pinned((vu64)c.strayed);
     bool holds = certificate_holds(&c, bottom);
     int64_t strayed = 0;
     for (int i = 0; i < LANES; i++) strayed |= c.strayed[i];
+    UNROLL
     for (int l = 0; l < levels; l++) {
         uint64_t sum = 0;
+        UNROLL
         for (int i = 0; i < LANES; i++) sum += totals[l][i];
         sums[l] = (int64_t)sum;
     }
