@@ -5,10 +5,10 @@
 
 enum { LANES = 4 };
 typedef __m256d vf64;
-typedef __m128 vf32;
 typedef int64_t vi64 __attribute__((vector_size(32)));
 typedef uint64_t vu64 __attribute__((vector_size(32)));
 
+INLINE vf64 load_f32(const char *p) { return _mm256_cvtps_pd(_mm_loadu_ps((const float *)p)); }
 INLINE vf64 one(void) {
     vf64 x = _mm256_set1_pd(1.0);
     __asm__("" : "+x"(x)); /* a one that the compiler does not know */

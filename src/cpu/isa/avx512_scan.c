@@ -5,10 +5,10 @@
 
 enum { LANES = 8 };
 typedef __m512d vf64;
-typedef __m256 vf32;
 typedef int64_t vi64 __attribute__((vector_size(64)));
 typedef uint64_t vu64 __attribute__((vector_size(64)));
 
+INLINE vf64 load_f32(const char *p) { return _mm512_cvtps_pd(_mm256_loadu_ps((const float *)p)); }
 INLINE vf64 one(void) {
     vf64 x = _mm512_set1_pd(1.0);
     __asm__("" : "+v"(x)); /* a one that the compiler does not know */

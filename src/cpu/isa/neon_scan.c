@@ -5,10 +5,14 @@
 
 enum { LANES = 2 };
 typedef float64x2_t vf64;
-typedef float32x2_t vf32;
 typedef int64_t vi64 __attribute__((vector_size(16)));
 typedef uint64_t vu64 __attribute__((vector_size(16)));
 
+INLINE vf64 load_f32(const char *p) {
+    float32x2_t x;
+    memcpy(&x, p, sizeof x);
+    return vcvt_f64_f32(x);
+}
 INLINE vf64 add_fused(vf64 a, vf64 b) { return a + b; }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return a - b; }
 INLINE vf64 max_f64(vf64 a, vf64 b) { return vmaxnmq_f64(a, b); }

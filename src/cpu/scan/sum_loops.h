@@ -1,10 +1,14 @@
 /* The exact sums of prefixes, for vectors of 64-bit lanes: included once by each instruction set,
- * which defines LANES               doubles in a vector: 2, 4 or 8 vf64, vf32, vi64, vu64   vectors
- * of LANES doubles, floats, int64 and uint64 add_fused(a, b), sub_fused(a, b)   the sum and the
- * difference, maybe by fused multiply-adds max_f64(a, b)       the greater one, or b where one is
- * NaN moved_up(x, n)      x moved up by n lanes: 1, 2 or 4, with zeros below last_lane(x) the last
- * lane of x in each ADD_ODD             if it has an add_odd of its own LOOPS               the
- * name of the table
+ * which defines
+ *   LANES             doubles in a vector: 2, 4 or 8
+ *   vf64, vi64, vu64  vectors of LANES doubles, int64 and uint64
+ *   load_f32(p)       LANES floats at p, as doubles
+ *   add_fused(a, b), sub_fused(a, b)   the sum and the difference, maybe by fused multiply-adds
+ *   max_f64(a, b)     the greater one, or b where one is NaN
+ *   moved_up(x, n)    x moved up by n lanes: 1, 2 or 4, with zeros below
+ *   last_lane(x)      the last lane of x in each
+ *   ADD_ODD           if it has an add_odd of its own
+ *   LOOPS             the name of the table
  *
  * An element x is split into a multiple of the high unit, q, and the rest, r, a multiple of the low
  * one. All sums of q, and all of r, are then doubles, whatever their order: a vector is summed in
@@ -27,13 +31,9 @@ INLINE vf64 each_lane(double x) { return x - (vf64){0}; }
 
 INLINE vf64 load_lanes(bool wide, const char *p) {
     vf64 x;
-    vf32 narrow;
-    if (wide) {
-        memcpy(&x, p, sizeof x);
-        return x;
-    }
-    memcpy(&narrow, p, sizeof narrow);
-    return __builtin_convertvector(narrow, vf64);
+    if (!wide) return load_f32(p);
+    memcpy(&x, p, sizeof x);
+    return x;
 }
 
 /* The error of a + b, which is `sum` (Knuth): exact. */
