@@ -139,7 +139,7 @@ static const option_spec specs[] = {
      .read = read_thread_list},
     {"device", 0, IN_RUNNING, "cpu|cuda|cuda:N", "the device to measure (cpu)", 0,
      .read = read_device},
-    {"isa", 0, IN_RUNNING, "auto|generic|avx2|avx512|neon",
+    {"isa", 0, IN_RUNNING, "auto|generic|vector|avx2|avx512",
      "the CPU's instruction set (auto: the fastest)", 0, .read = read_text, .at = AT(isa)},
     {"peer", 0, IN_RUNNING, "COMMAND",
      "a program that does the same work in another way; repeatable", 0, .read = read_peer,

@@ -258,7 +258,7 @@ static int check_options(const options *o) {
 }
 
 static int check_isa(const char *name) {
-    static const char *const others[] = {"generic", "avx2", "avx512", "neon"};
+    static const char *const others[] = {"avx2", "avx512"};
     if (strcmp(name, "auto") == 0) return EXIT_DONE;
     for (int i = 0; bf_isa_name(i); i++) {
         if (strcmp(name, bf_isa_name(i)) != 0) continue;

@@ -170,7 +170,7 @@ static const option_spec shared[] = {
     {"device", 0, IN_RUNNING, "auto|cpu|cuda|cuda:N|cuda:all",
      "where to compute (auto: where the data are)", TAKES_RUNNING | TAKES_DEVICE, .read = read_text,
      .at = OPTION_AT(device)},
-    {"isa", 0, IN_RUNNING, "auto|generic|avx2|avx512|neon",
+    {"isa", 0, IN_RUNNING, "auto|generic|vector|avx2|avx512",
      "the CPU's instruction set (auto: the fastest)", TAKES_RUNNING, .read = read_text,
      .at = OPTION_AT(isa)},
     {"memory", 0, IN_RUNNING, "SIZE/PERCENT%",

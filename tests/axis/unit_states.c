@@ -14,7 +14,7 @@ enum { CHUNKS = 4, ROOM = 4000, CONTEXTS = 5 };
 static bf_context *contexts[CONTEXTS];
 
 static int make_contexts(void **state) {
-    static const char *const isas[CONTEXTS] = {"generic", "auto", "auto", "auto", "avx2"};
+    static const char *const isas[CONTEXTS] = {"generic", "vector", "auto", "auto", "avx2"};
     (void)state;
     for (int i = 0; i < CONTEXTS; i++) {
         bf_options o = BF_OPTIONS(.threads = i < 2 ? 1 : i, .device = "cpu", .isa = isas[i]);

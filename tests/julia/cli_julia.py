@@ -55,7 +55,7 @@ class Julia(CommandTest):
     def test_the_tutorials_picture(self):
         expected = counts()
         self.same(self.julia(), expected)
-        for isa in ["generic", "avx2", "avx512"]:
+        for isa in ["generic", "vector", "avx2", "avx512"]:
             for threads in [1, 2, 5]:
                 done = run("julia", "-o", self.path("i.npy"), "--isa", isa, "-j", threads)
                 if done.returncode != 4:

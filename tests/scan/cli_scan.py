@@ -123,7 +123,7 @@ class Scan(CommandTest):
     def test_every_instruction_set_and_thread_count_gives_the_same(self):
         x = np.random.default_rng(5).normal(size=100_000 if SHORT else 700_000)
         path, first = self.save("x.npy", x), None
-        for isa in ("generic", "auto"):
+        for isa in ("generic", "vector", "auto"):
             for threads in (1, 3):
                 found = self.array("cumsum", "--isa", isa, "-j", threads, path).tobytes()
                 first = first or found

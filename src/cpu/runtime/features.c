@@ -3,13 +3,12 @@
 
 static const bf_isa *const isas[] = {
     &bf_isa_generic,
+    &bf_isa_vector,
 #if defined(__x86_64__)
     &bf_isa_avx2,
 #ifndef BITFOLD_WITHOUT_AVX512
     &bf_isa_avx512,
 #endif
-#elif defined(__aarch64__)
-    &bf_isa_neon,
 #endif
 };
 

@@ -48,7 +48,7 @@ extern const struct bf_order_loops bf_order_loops_generic, bf_order_loops_avx2,
     bf_order_loops_avx512;
 extern const struct bf_rolling_loops bf_rolling_loops_generic, bf_rolling_loops_avx2,
     bf_rolling_loops_avx512;
-extern const struct bf_scan_loops bf_scan_loops_avx2, bf_scan_loops_avx512, bf_scan_loops_neon;
+extern const struct bf_scan_loops bf_scan_loops_avx2, bf_scan_loops_avx512, bf_scan_loops_vector;
 extern const struct bf_select_loops bf_select_loops_generic;
 extern const struct bf_select_loops bf_select_loops_avx2;
 extern const struct bf_select_loops bf_select_loops_avx512;
@@ -76,8 +76,8 @@ typedef struct bf_isa {
 } bf_isa;
 
 extern const bf_isa bf_isa_generic;
+extern const bf_isa bf_isa_vector;
 extern const bf_isa bf_isa_avx2;
 extern const bf_isa bf_isa_avx512;
-extern const bf_isa bf_isa_neon;
 
 #endif

@@ -129,8 +129,8 @@ class Usage(CommandTest):
         for device in ["cuda:%d" % count] + ([] if count else ["cuda", "cuda:all"]):
             message = "cannot use --device %s: %s" % (device, found["gpu_build"])
             self.assertIn("hint:", self.refused(4, message, "sum", "--device", device, name))
-        here = "neon" if os.uname().machine == "x86_64" else "avx512"
-        self.refused(4, "lacks --isa", "sum", "--isa", here, name)
+        if os.uname().machine != "x86_64":
+            self.refused(4, "lacks --isa", "sum", "--isa", "avx2", name)
         for device in ["auto", "cpu"]:
             self.assertEqual(self.result("sum", "--device", device, name), "3")
 
