@@ -81,6 +81,9 @@ static void absorb_elements(const bf_axis_job *job, bf_taker *t, int l, const ch
     case BF_KIND_PRODUCT_TREE:
         bf_product_tree_take(t->reducer.isa, &part, 0, n, t->leaf, words);
         break;
+    case BF_KIND_POWERS:
+    case BF_KIND_COMOMENTS:
+    case BF_KIND_WEIGHTED:
     case BF_KIND_DESCRIPTION: bf_reduce_absorb(&t->reducer, &part, 0, n, words); break;
     default:
         t->reducer.mixed = t->mixed[l];
