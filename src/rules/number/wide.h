@@ -347,52 +347,66 @@ BF_RULE bf_leading bf_wide_divide(bf_wide *x, bf_u128 divisor) {
     return r;
 }
 
-/* rest -= y if rest >= y. Both have y->length digits, and rest one more. Returns whether it was. */
-BF_RULE bool bf_wide_reduce(uint32_t *rest, const bf_wide *y) {
-    int top = y->length;
-    if (rest[top] == 0) {
-        for (top--; top > 0 && rest[top] == y->digit[top];) top--;
-        if (rest[top] < y->digit[top]) return false;
+/* to = x * 2^shift, for 0 <= shift < 32, with a digit more, which may be 0. */
+BF_RULE void bf_wide_shift(bf_wide *to, const bf_wide *x, int shift) {
+    uint64_t carry = 0;
+    for (int i = 0; i < x->length; i++) {
+        carry |= (uint64_t)x->digit[i] << shift;
+        to->digit[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    to->digit[x->length] = (uint32_t)carry;
+    to->length = x->length + 1;
+}
+
+/* The whole part of x / y, which is one digit, and x becomes the rest. x has a digit more than y,
+ * whose top bit is set. (Knuth, "The Art of Computer Programming", 4.3.1, algorithm D.) */
+BF_RULE uint32_t bf_wide_next_digit(uint32_t *x, const uint32_t *y, int length) {
+    const uint64_t above = (uint64_t)x[length] << 32 | x[length - 1], top = y[length - 1];
+    const uint64_t below = length > 1 ? x[length - 2] : 0, second = length > 1 ? y[length - 2] : 0;
+    uint64_t q = above / top, rest = above % top, carry = 0;
+    while (rest >> 32 == 0 && (q >> 32 != 0 || q * second > (rest << 32 | below))) {
+        q--;
+        rest += top;
     }
     int64_t borrow = 0;
-    for (int i = 0; i <= y->length; i++) {
-        int64_t d = (int64_t)rest[i] - (i < y->length ? y->digit[i] : 0) + borrow;
-        rest[i] = (uint32_t)d;
-        borrow = d >> 32;
+    for (int i = 0; i < length; i++) {
+        carry += q * y[i];
+        borrow += (int64_t)x[i] - (int64_t)(uint32_t)carry;
+        x[i] = (uint32_t)borrow;
+        borrow >>= 32;
+        carry >>= 32;
     }
-    return true;
+    borrow += (int64_t)x[length] - (int64_t)carry;
+    x[length] = (uint32_t)borrow;
+    if (borrow >= 0) return (uint32_t)q;
+    carry = 0; /* q is one too large */
+    for (int i = 0; i < length; i++) {
+        carry += (uint64_t)x[i] + y[i];
+        x[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    x[length] += (uint32_t)carry;
+    return (uint32_t)q - 1;
 }
 
-/* rest = 2 rest + bit */
-BF_RULE void bf_wide_shift_in(uint32_t *rest, int count, uint32_t bit) {
-    for (int i = 0; i < count; i++) {
-        uint32_t next = rest[i] >> 31;
-        rest[i] = rest[i] << 1 | bit;
-        bit = next;
-    }
-}
-
-/* x / y, for x > 0 and y > 0 of at most BF_WIDE_DIGITS - 6 digits each: restoring division, bit by
- * bit, of x from its digit y->length on. rest is room. */
-BF_RULE bf_leading bf_wide_ratio(bf_wide *x, const bf_wide *y, bf_wide *rest) {
-    int first, count = y->length + 1;
+/* x / y, for x > 0 and y > 0 of at most BF_WIDE_DIGITS - 6 digits each. Spoils x; room is room. */
+BF_RULE bf_leading bf_wide_ratio(bf_wide *x, const bf_wide *y, bf_wide *room) {
+    enum { QUOTIENT = 6 }; /* digits that are enough: the first may be 0 */
+    const int length = y->length, shift = 32 - bf_bit_length(y->digit[length - 1]);
     bool left = false;
-    bf_wide_extend(x, y->length + 5 - x->length);
-    first = x->length - y->length;
-    for (int i = 0; i < count; i++) rest->digit[i] = i < count - 2 ? x->digit[first + 1 + i] : 0;
-    for (int i = first; i >= 0; i--) {
-        uint32_t quotient = 0;
-        for (int b = 31; b >= 0; b--) {
-            bf_wide_shift_in(rest->digit, count, x->digit[i] >> b & 1);
-            quotient = quotient << 1 | (bf_wide_reduce(rest->digit, y) ? 1 : 0);
-        }
-        x->digit[i] = quotient;
-    }
-    for (int i = 0; i < count; i++) left = left || rest->digit[i] != 0;
-    x->length = first + 1;
-    x->exponent -= y->exponent;
-    bf_wide_trim(x);
-    bf_leading r = bf_wide_leading(x);
+    bf_wide quotient;
+    bf_wide_extend(x, length + QUOTIENT - 1 - x->length);
+    bf_wide_shift(room, y, shift);
+    bf_wide_shift(x, x, shift);
+    const int last = x->length - length - QUOTIENT;
+    quotient.length = QUOTIENT;
+    quotient.exponent = x->exponent - y->exponent + 32 * last;
+    for (int i = QUOTIENT - 1; i >= 0; i--)
+        quotient.digit[i] = bf_wide_next_digit(x->digit + last + i, room->digit, length);
+    for (int i = 0; i < last + length; i++) left = left || x->digit[i] != 0;
+    bf_wide_trim(&quotient);
+    bf_leading r = bf_wide_leading(&quotient);
     r.sticky |= left;
     return r;
 }
