@@ -1,8 +1,9 @@
-/* Joint kinds on one thread: their parts are sums, squares and dot products, which the loops of
- * those add up. A product of three or four elements is a dot product of one or two of them with the
- * product of the others, which two doubles hold: p = x y rounded, and e = x y - p.
+/* Joint kinds on one thread: their parts are sums of elements and of products, which the loops of
+ * sums and of dot products add up. A product of three or four elements is a dot product of one or
+ * two of them with the product of the others, which two doubles hold: p = x y rounded, and
+ * e = x y - p.
  *
- * What does not suit (products that leave the range of doubles, integers of 64 bits and more)
+ * What does not suit (products that leave the range of doubles, elements that no window holds)
  * goes by the rules, element by element. */
 #include "cpu/reduce/reduce.h"
 
@@ -10,112 +11,78 @@
 #include "rules/reduce/sum.h"
 
 enum {
-    SPAN = 8192, /* elements whose parts are absorbed in turn, from the cache */
-    BLOCK = 512  /* elements that are copied at a time */
+    SPAN = 2048,     /* pairs whose parts are absorbed in turn, from the cache */
+    BLOCK = 512,     /* elements that are copied, or multiplied, at a time */
+    RULES_BELOW = 8, /* elements that no window holds, and those of fewer */
+    CARRY_SPANS = 16,
+    SPARE = 3,       /* bits by which other elements may be smaller */
+    BEYOND = 1 << 20 /* any exponent */
 };
 
-/* A sum that a joint kind is made of, with its words. */
-typedef struct sum_of {
+/* What is added up, or multiplied first: X are the elements of a as doubles, P + E are the products
+ * of a with b, or of POWERS with a. */
+typedef enum factor { ONE, A, B, X, P, E, FACTORS } factor;
+
+/* Products of two factors that a loop adds to the part of a^i * b^k: twice if `twice` is 1. */
+typedef struct term {
     bf_kind kind;
-    bf_dtype dtype;
-    bf_windows *windows;
-    int64_t words[BF_SUM_WORDS_MAX];
-} sum_of;
+    factor x, y;
+    int i, k, twice;
+} term;
 
-/* The sums: moments of an array, products of both, and products of three and four elements. */
-enum { OF_A, OF_B, PRODUCTS, THIRDS, FOURTHS = OF_B };
+static const term all_terms[] = {
+    {BF_KIND_POWERS, A, ONE, 1, 0, 0},    {BF_KIND_POWERS, A, A, 2, 0, 0},
+    {BF_KIND_POWERS, X, P, 3, 0, 0},      {BF_KIND_POWERS, X, E, 3, 0, 0},
+    {BF_KIND_POWERS, P, P, 4, 0, 0},      {BF_KIND_POWERS, P, E, 4, 0, 1},
+    {BF_KIND_POWERS, E, E, 4, 0, 0},      {BF_KIND_COMOMENTS, A, ONE, 1, 0, 0},
+    {BF_KIND_COMOMENTS, B, ONE, 0, 1, 0}, {BF_KIND_COMOMENTS, A, A, 2, 0, 0},
+    {BF_KIND_COMOMENTS, A, B, 1, 1, 0},   {BF_KIND_COMOMENTS, B, B, 0, 2, 0},
+    {BF_KIND_WEIGHTED, B, ONE, 0, 1, 0},  {BF_KIND_WEIGHTED, B, B, 0, 2, 0},
+    {BF_KIND_WEIGHTED, A, B, 1, 1, 0},    {BF_KIND_WEIGHTED, X, P, 2, 1, 0},
+    {BF_KIND_WEIGHTED, X, E, 2, 1, 0},
+};
 
-/* What one call absorbs: the joint words take what goes by the rules at once, and the sums at the
- * end. */
+/* What one call absorbs. */
 typedef struct joint {
-    const bf_isa *isa;
+    bf_reducer *reducer;
     bf_kind kind;
-    bf_dtype dtype; /* the elements' */
+    bf_dtype dtype; /* of the elements: f16 and bf16, whose layouts are those of f32, are widened */
     bf_parts parts;
     int64_t *words;
-    sum_of sums[BF_JOINT_SERIES];
+    int count;
+    term terms[BF_JOINT_SUMS];
+    const bf_part *to[BF_JOINT_SUMS]; /* the part of each */
 } joint;
 
-/* Elements of a span: 16-bit floats are held as f32. */
+/* Elements, which follow each other. */
 typedef struct span {
     bf_dtype dtype;
-    const char *a, *b;
+    const char *a, *b; /* b: NULL for POWERS */
     size_t n;
 } span;
 
-/* ---- the sums -------------------------------------------------------------------------------- */
+static bool has_products(const joint *j) { return j->kind != BF_KIND_COMOMENTS; }
 
-static void open_sum(joint *j, bf_reducer *reducer, int i, bf_kind kind, bf_dtype dtype) {
-    sum_of *s = &j->sums[i];
-    s->kind = kind;
-    s->dtype = dtype;
-    s->windows = &reducer->joint[i];
-    bf_state_init(kind, dtype, s->words);
+static const bf_part *part_of(const joint *j, int i, int k) {
+    const bf_part *part = j->parts.part;
+    while (part->a != i || part->b != k) part++;
+    return part;
 }
 
-static void absorb_sum(joint *j, int i, const void *a, const void *b, size_t n) {
-    sum_of *s = &j->sums[i];
-    const bf_job job = {.kind = s->kind, .dtype = s->dtype, .a = a, .b = b};
-    bf_reducer reducer = {
-        .isa = j->isa, .sum = s->windows->sum, .products = s->windows->products, .mixed = true};
-    bf_sum_absorb(&reducer, &job, 0, (int64_t)n, s->words);
-    *s->windows = (bf_windows){reducer.sum, reducer.products};
-}
-
-/* Adds the limbs of a sum, of terms of so many factors, to the part of a^i * b^k. */
-static void merge_sum(joint *j, int which, int factors, int i, int k) {
-    const sum_of *s = &j->sums[which];
-    const bf_sum_shape shape = bf_sum_shape_of(s->kind, s->dtype);
-    const bf_layout from = factors == 1 ? shape.sum : shape.products;
-    bf_wide x;
-    const bool negative =
-        bf_wide_from_limbs(&x, s->words + (factors == 1 ? shape.sum_at : shape.products_at),
-                           from.limbs, from.exponent);
-    for (int p = 0; p < j->parts.count; p++) {
-        const bf_part *part = &j->parts.part[p];
-        if (part->a != i || part->b != k) continue;
-        for (int d = 0; d < x.length; d++) {
-            const int position = x.exponent + 32 * d - part->layout.exponent;
-            const uint32_t digit = position < 0 ? x.digit[d] >> -position : x.digit[d];
-            bf_limbs_add(j->words + part->at, position < 0 ? 0 : position, digit, negative);
-        }
+static void open_joint(joint *j, bf_reducer *reducer, const bf_job *job, int64_t *words) {
+    const bool half = bf_dtype_is_half(job->dtype);
+    j->reducer = reducer;
+    j->kind = job->kind;
+    j->dtype = half ? BF_F32 : job->dtype;
+    j->parts = bf_parts_of(j->kind, j->dtype);
+    j->words = words;
+    j->count = 0;
+    for (size_t t = 0; t < sizeof all_terms / sizeof *all_terms; t++) {
+        if (all_terms[t].kind != j->kind) continue;
+        if (all_terms[t].y == E && j->dtype != BF_F64) continue; /* P is exact */
+        j->to[j->count] = part_of(j, all_terms[t].i, all_terms[t].k);
+        j->terms[j->count++] = all_terms[t];
     }
-}
-
-/* Can doubles, or integers of 64 bits, hold the product of two elements? */
-static bool has_thirds(bf_dtype dtype) { return bf_dtype_bytes(dtype) <= 4 || dtype == BF_F64; }
-
-/* The dtype in which products are factors. */
-static bf_dtype factor_dtype(bf_dtype dtype) {
-    if (bf_dtype_is_float(dtype)) return BF_F64;
-    return bf_dtype_is_signed(dtype) ? BF_I64 : BF_U64;
-}
-
-static void open_joint(joint *j, bf_reducer *reducer) {
-    const bf_dtype factors = factor_dtype(j->dtype);
-    if (j->kind == BF_KIND_WEIGHTED)
-        open_sum(j, reducer, OF_B, BF_KIND_MOMENTS, j->dtype);
-    else
-        open_sum(j, reducer, OF_A, BF_KIND_MOMENTS, j->dtype);
-    if (j->kind == BF_KIND_COMOMENTS) open_sum(j, reducer, OF_B, BF_KIND_MOMENTS, j->dtype);
-    if (j->kind != BF_KIND_POWERS) open_sum(j, reducer, PRODUCTS, BF_KIND_DOT, j->dtype);
-    if (j->kind != BF_KIND_COMOMENTS) open_sum(j, reducer, THIRDS, BF_KIND_DOT, factors);
-    if (j->kind == BF_KIND_POWERS) open_sum(j, reducer, FOURTHS, BF_KIND_DOT, factors);
-}
-
-static void close_joint(joint *j) {
-    if (j->kind == BF_KIND_POWERS) {
-        for (int i = 1; i <= 2; i++) merge_sum(j, OF_A, i, i, 0);
-        merge_sum(j, THIRDS, 2, 3, 0);
-        merge_sum(j, FOURTHS, 2, 4, 0);
-    } else {
-        for (int i = 1; i <= 2; i++) merge_sum(j, OF_B, i, 0, i);
-        merge_sum(j, PRODUCTS, 2, 1, 1);
-    }
-    if (j->kind == BF_KIND_WEIGHTED) merge_sum(j, THIRDS, 2, 2, 1);
-    if (j->kind == BF_KIND_COMOMENTS)
-        for (int i = 1; i <= 2; i++) merge_sum(j, OF_A, i, i, 0);
-    bf_sum_carry(j->kind, j->dtype, j->words);
 }
 
 /* ---- by the rules ---------------------------------------------------------------------------- */
@@ -135,139 +102,148 @@ static void absorb_by_rules(joint *j, const span *s) {
     j->words[BF_SUM_COUNT] = count;
 }
 
-/* ---- products of three and four -------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
-/* Factors of a block: x is an element of a, and p + e the product of it with one of b (or itself).
- */
-typedef union factor {
-    double f;
-    int64_t i;
-    uint64_t u;
-} factor;
-typedef struct factors {
-    factor x[BLOCK], p[BLOCK], e[BLOCK];
-} factors;
+/* Bounds of numbers that are not 0: 2^low <= |x| < 2^top, and multiples of 2^least. */
+typedef struct reach {
+    int top, low, least;
+} reach;
 
-static double element(const span *s, const char *x, size_t i) {
-    float narrow;
-    double wide;
-    if (s->dtype == BF_F64) {
-        memcpy(&wide, x + 8 * i, 8);
-        return wide;
+/* False: there is a NaN or an infinity. */
+static bool measure(const span *s, const char *x, reach *r) {
+    const bf_format f = bf_format_of(s->dtype);
+    const int bytes = bf_dtype_bytes(s->dtype), unit = bf_format_least(f);
+    *r = (reach){-BEYOND, BEYOND, BEYOND};
+    for (size_t i = 0; i < s->n; i++) {
+        const uint64_t bits = bf_load_bits(x + i * (size_t)bytes, bytes);
+        if (bf_sum_special(f, bits)) return false;
+        const bf_finite d = bf_decode(f, bits);
+        if (d.magnitude == 0) continue;
+        const int at = d.position + unit, top = at + bf_bit_length(d.magnitude);
+        const int least = at + __builtin_ctzll(d.magnitude);
+        if (top > r->top) r->top = top;
+        if (top - 1 < r->low) r->low = top - 1;
+        if (least < r->least) r->least = least;
     }
-    memcpy(&narrow, x + 4 * i, 4);
-    return narrow;
-}
-
-/* The upper bits of x, so that x - high has as few: products of such halves are exact. (Veltkamp,
- * "ALGOL procedures voor het berekenen van een inwendig product in dubbele precisie", 1968.) */
-static double high_of(double x) {
-    const double big = x * 0x8000001p0;
-    return big - (big - x);
-}
-
-/* Splits x * y into p + e (Dekker, 1971). False: it may not be exact, as p is too large or small.
- */
-static bool split_product(double x, double y, double *p, double *e) {
-    const double xh = high_of(x), xl = x - xh, yh = high_of(y), yl = y - yh;
-    *p = x * y;
-    *e = xl * yl - (((*p - xh * yh) - xl * yh) - xh * yl);
-    const double size = fabs(*p);
-    const bool zero = x == 0 || y == 0;
-    return (size > 0x1p-900 || zero) && size < 0x1p900 && fabs(x) < 0x1p900 && fabs(y) < 0x1p900;
-}
-
-/* False: some product is not exact. */
-static bool split_floats(const span *s, size_t first, size_t n, factors *f) {
-    const char *b = s->b != NULL ? s->b : s->a;
-    bool exact = true;
-    for (size_t i = 0; i < n; i++) {
-        f->x[i].f = element(s, s->a, first + i);
-        exact &= split_product(f->x[i].f, element(s, b, first + i), &f->p[i].f, &f->e[i].f);
-    }
-    return exact;
-}
-
-static void multiply_integers(const span *s, size_t first, size_t n, factors *f) {
-    const bool is_signed = bf_dtype_is_signed(s->dtype);
-    const int bits = 8 * bf_dtype_bytes(s->dtype);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t x = (uint64_t)load(s->dtype, s->a, first + i);
-        uint64_t y = s->b != NULL ? (uint64_t)load(s->dtype, s->b, first + i) : x;
-        if (s->dtype == BF_BOOL) {
-            x = x != 0;
-            y = y != 0;
-        } else if (is_signed) {
-            x = (uint64_t)bf_sign_extend(x, bits);
-            y = (uint64_t)bf_sign_extend(y, bits);
-        }
-        f->x[i].u = x;
-        f->p[i].u = x * y;
-    }
-}
-
-/* Absorbs the products of three and of four elements of a block. False, with nothing done: they do
- * not suit. Not inlined: its factors stand on the stack of no other reduction. */
-static __attribute__((noinline)) bool absorb_products(joint *j, const span *s, size_t first,
-                                                      size_t n) {
-    const bool is_float = bf_dtype_is_float(s->dtype);
-    factors f;
-    if (is_float && !split_floats(s, first, n, &f)) return false;
-    if (!is_float) multiply_integers(s, first, n, &f);
-    const bool rest = s->dtype == BF_F64; /* doubles hold products of two f32 */
-    absorb_sum(j, THIRDS, f.x, f.p, n);
-    if (rest) absorb_sum(j, THIRDS, f.x, f.e, n);
-    if (j->kind != BF_KIND_POWERS) return true;
-    absorb_sum(j, FOURTHS, f.p, f.p, n);
-    if (!rest) return true;
-    absorb_sum(j, FOURTHS, f.e, f.e, n);
-    for (size_t i = 0; i < n; i++) f.p[i].f *= 2;
-    absorb_sum(j, FOURTHS, f.p, f.e, n);
+    if (r->top == -BEYOND) *r = (reach){0, 0, 0}; /* nothing but zeros */
     return true;
 }
 
-/* ---- spans ----------------------------------------------------------------------------------- */
+/* A double has 53 bits; what is below is in e. */
+static void measure_products(const reach *a, const reach *b, reach *p, reach *e) {
+    p->top = a->top + b->top;
+    p->low = a->low + b->low;
+    p->least = e->least = e->low = a->least + b->least;
+    if (p->least < p->low - 52) p->least = p->low - 52;
+    e->top = p->top - 53 > e->least ? p->top - 53 : e->least;
+}
 
-/* Absorbs a span without NaNs and infinities, a block of it by the rules where it must be. */
-static void absorb_finite(joint *j, const span *s) {
-    const size_t bytes = (size_t)bf_number_bytes(s->dtype);
-    const bool products = j->kind != BF_KIND_COMOMENTS;
-    for (size_t at = 0, n; at < s->n; at += n) {
-        n = !products ? s->n : s->n - at < BLOCK ? s->n - at : BLOCK;
-        const char *a = s->a + at * bytes, *b = s->b != NULL ? s->b + at * bytes : NULL;
-        if (products && !(has_thirds(s->dtype) && absorb_products(j, s, at, n))) {
-            const span block = {s->dtype, a, b, n};
-            absorb_by_rules(j, &block);
-            continue;
+static bool measure_factors(const joint *j, const span *s, reach of[FACTORS]) {
+    of[ONE] = (reach){0, 0, 0};
+    if (!measure(s, s->a, &of[A]) || (s->b != NULL && !measure(s, s->b, &of[B]))) return false;
+    of[X] = of[A];
+    if (has_products(j)) measure_products(&of[A], &of[s->b != NULL ? B : A], &of[P], &of[E]);
+    return true;
+}
+
+/* A window for a term; with bits to spare, if that takes no more than there are. */
+static bool find_window(const term *t, const bf_part *to, const reach of[], bf_window_memory *w) {
+    bf_window_memory wider;
+    bf_extent e = {of[t->x].top + of[t->y].top, of[t->x].least + of[t->y].least};
+    if (!bf_window_fit(e, to->layout, w)) return false;
+    e.least -= t->y == ONE ? SPARE : 2 * SPARE;
+    if (e.least < to->layout.exponent) e.least = to->layout.exponent;
+    if (bf_window_fit(e, to->layout, &wider)) *w = wider;
+    return true;
+}
+
+static bool sum_term(const joint *j, const term *t, const char *const at[], size_t n,
+                     const bf_window_memory *w, int64_t *sums) {
+    const bf_reduce_loops *loops = j->reducer->isa->reduce;
+    const bool wide = j->dtype == BF_F64 || t->x >= X;
+    if (t->y == ONE)
+        return (wide ? loops->sum_f64 : loops->sum_f32)(at[t->x], n, w->bottom, w->levels, sums,
+                                                        NULL);
+    return (wide ? loops->dot_f64 : loops->dot_f32)(at[t->x], at[t->y], n, w->bottom, w->levels,
+                                                    sums, NULL);
+}
+
+static void add_sums(const joint *j, int t, const bf_window_memory *w, const int64_t *sums) {
+    const bf_part *to = j->to[t];
+    for (int l = 0; l < w->levels; l++)
+        bf_limbs_add_signed(
+            j->words + to->at,
+            bf_window_bottom(w->bottom, l) + j->terms[t].twice - to->layout.exponent, sums[l]);
+}
+
+/* Adds all terms of a span, whose factors are at `at`. False, with nothing done: there is a NaN, an
+ * infinity or a term that no window holds. */
+static bool add_terms(const joint *j, const span *s, const char *const at[]) {
+    int64_t sums[BF_JOINT_SUMS][BF_LEVELS_MAX];
+    bf_window_memory windows[BF_JOINT_SUMS];
+    reach of[FACTORS];
+    bool measured = false;
+    for (int t = 0; t < j->count; t++) {
+        bf_window_memory *memory = &j->reducer->joint[t], *w = &windows[t];
+        *w = *memory;
+        const bool first = w->levels > 0 && sum_term(j, &j->terms[t], at, s->n, w, sums[t]);
+        if (!first) {
+            if (!measured && !measure_factors(j, s, of)) return false;
+            measured = true;
+            if (!find_window(&j->terms[t], j->to[t], of, w)) return false;
+            if (!sum_term(j, &j->terms[t], at, s->n, w, sums[t])) return false;
         }
-        if (j->kind != BF_KIND_WEIGHTED) absorb_sum(j, OF_A, a, NULL, n);
-        if (j->kind != BF_KIND_POWERS) {
-            absorb_sum(j, OF_B, b, NULL, n);
-            absorb_sum(j, PRODUCTS, a, b, n);
-        }
+        bf_window_settle(memory, w, first);
     }
+    for (int t = 0; t < j->count; t++) add_sums(j, t, &windows[t], sums[t]);
+    return true;
+}
+
+/* Adds all terms of at most BLOCK pairs. Not inlined: its factors stand on the stack of no other
+ * reduction. */
+static __attribute__((noinline)) bool add_products(const joint *j, const span *s) {
+    const bf_reduce_loops *loops = j->reducer->isa->reduce;
+    const bool wide = s->dtype == BF_F64;
+    double x[BLOCK], p[BLOCK], e[BLOCK];
+    const char *const at[FACTORS] = {[A] = s->a,
+                                     [B] = s->b,
+                                     [X] = wide ? s->a : (const char *)x,
+                                     [P] = (const char *)p,
+                                     [E] = (const char *)e};
+    return (wide ? loops->split_f64 : loops->split_f32)(s->a, s->b != NULL ? s->b : s->a, s->n, x,
+                                                        p, e) &&
+           add_terms(j, s, at);
+}
+
+/* ---- floats ---------------------------------------------------------------------------------- */
+
+static span cut(const span *s, size_t first, size_t n) {
+    const size_t at = first * (size_t)bf_dtype_bytes(s->dtype);
+    return (span){s->dtype, s->a + at, s->b != NULL ? s->b + at : NULL, n};
 }
 
 static bool is_finite(const span *s, const char *x) {
+    const bf_format f = bf_format_of(s->dtype);
+    const uint64_t inf = bf_format_inf(f);
+    const int bytes = bf_dtype_bytes(s->dtype);
     uint64_t odd = 0;
-    if (x == NULL) return true;
-    for (size_t i = 0; i < s->n; i++) {
-        const double value = element(s, x, i);
-        odd |= !(fabs(value) < (double)INFINITY);
-    }
+    for (size_t i = 0; x != NULL && i < s->n; i++)
+        odd |= (bf_load_bits(x + i * (size_t)bytes, bytes) & inf) == inf;
     return odd == 0;
 }
 
+static void absorb_floats(joint *j, const span *s);
+
 /* Absorbs copies in which pairs with a NaN or infinity, which are counted, are zeros. */
 static __attribute__((noinline)) void absorb_without_specials(joint *j, const span *s) {
-    const size_t bytes = s->dtype == BF_F64 ? 8 : 4;
+    const size_t bytes = (size_t)bf_dtype_bytes(s->dtype);
     const bf_format format = bf_format_of(s->dtype);
     uint64_t a[BLOCK], b[BLOCK];
     for (size_t at = 0; at < s->n; at += BLOCK) {
-        span copy = {s->dtype, (char *)a, s->b != NULL ? (char *)b : NULL,
-                     s->n - at < BLOCK ? s->n - at : BLOCK};
-        memcpy(a, s->a + at * bytes, copy.n * bytes);
-        if (s->b != NULL) memcpy(b, s->b + at * bytes, copy.n * bytes);
+        const span from = cut(s, at, s->n - at < BLOCK ? s->n - at : BLOCK);
+        const span copy = {s->dtype, (char *)a, s->b != NULL ? (char *)b : NULL, from.n};
+        memcpy(a, from.a, copy.n * bytes);
+        if (s->b != NULL) memcpy(b, from.b, copy.n * bytes);
         for (size_t i = 0; i < copy.n; i++) {
             const int special =
                 bf_sum_special_joint(j->kind, format, (uint64_t)load(s->dtype, copy.a, i),
@@ -275,52 +251,185 @@ static __attribute__((noinline)) void absorb_without_specials(joint *j, const sp
             if (!special) continue;
             j->words[special]++;
             memset((char *)a + i * bytes, 0, bytes);
-            memset((char *)b + i * bytes, 0, bytes);
+            if (s->b != NULL) memset((char *)b + i * bytes, 0, bytes);
         }
-        absorb_finite(j, &copy);
+        absorb_floats(j, &copy);
     }
 }
 
-static void absorb_span(joint *j, const span *s) {
-    if (bf_dtype_is_float(s->dtype) && !(is_finite(s, s->a) && is_finite(s, s->b)))
+/* Absorbs a span: as a whole, or halves of it, or by the rules. */
+static void absorb_floats(joint *j, const span *s) {
+    const char *const at[FACTORS] = {[A] = s->a, [B] = s->b};
+    const size_t most = has_products(j) ? BLOCK : SPAN;
+    const bool loops = j->reducer->isa->reduce->sum_f64 != NULL && s->n >= RULES_BELOW;
+    if (!loops) {
+        absorb_by_rules(j, s);
+    } else if (s->n <= most && (has_products(j) ? add_products(j, s) : add_terms(j, s, at))) {
+        return;
+    } else if (s->n <= most && !(is_finite(s, s->a) && is_finite(s, s->b))) {
         absorb_without_specials(j, s);
-    else
-        absorb_finite(j, s);
+    } else {
+        const size_t half = s->n > most ? most : s->n / 2;
+        const span first = cut(s, 0, half), rest = cut(s, half, s->n - half);
+        absorb_floats(j, &first);
+        absorb_floats(j, &rest);
+    }
 }
 
-static __attribute__((noinline)) void absorb_halves(joint *j, const span *s, bf_dtype dtype) {
+static __attribute__((noinline)) void absorb_halves(joint *j, const span *s) {
     float a[BLOCK], b[BLOCK];
     for (size_t at = 0; at < s->n; at += BLOCK) {
-        const span block = {BF_F32, (char *)a, s->b != NULL ? (char *)b : NULL,
-                            s->n - at < BLOCK ? s->n - at : BLOCK};
-        bf_widen_halves(j->isa, dtype, s->a + 2 * at, a, block.n);
-        if (s->b != NULL) bf_widen_halves(j->isa, dtype, s->b + 2 * at, b, block.n);
-        absorb_span(j, &block);
+        const span from = cut(s, at, s->n - at < BLOCK ? s->n - at : BLOCK);
+        const span wide = {BF_F32, (char *)a, s->b != NULL ? (char *)b : NULL, from.n};
+        bf_widen_halves(j->reducer->isa, s->dtype, from.a, a, from.n);
+        if (s->b != NULL) bf_widen_halves(j->reducer->isa, s->dtype, from.b, b, from.n);
+        absorb_floats(j, &wide);
     }
 }
 
-/* 16-bit floats have the layouts of f32. */
-static bf_dtype held_as(bf_dtype dtype) {
-    return bf_dtype_is_float(dtype) && bf_dtype_bytes(dtype) == 2 ? BF_F32 : dtype;
+/* ---- integers -------------------------------------------------------------------------------- */
+
+/* Adds a product of 128 bits to sums of 64-bit words. */
+static void add_signed(bf_i128 *sums, bf_i128 product) {
+    sums[0] += (uint64_t)product;
+    sums[1] += (int64_t)(product >> 64);
+}
+static void add_unsigned(bf_i128 *sums, bf_u128 product) {
+    sums[0] += (uint64_t)product;
+    sums[1] += (uint64_t)(product >> 64);
+}
+
+/* Sums of n products x x y, and if `fourth` of (x y)^2, of 64-bit integers, as words at 2^0, 2^64,
+ * ... */
+static inline __attribute__((always_inline)) void sum_i64(const int64_t *x, const int64_t *y,
+                                                          size_t n, bool fourth, bf_i128 thirds[3],
+                                                          bf_i128 fourths[4]) {
+    for (size_t i = 0; i < n; i++) {
+        const bf_i128 product = (bf_i128)x[i] * y[i];
+        const uint64_t low = (uint64_t)product;
+        const int64_t high = (int64_t)(product >> 64);
+        add_signed(thirds, (bf_i128)x[i] * low);
+        add_signed(thirds + 1, (bf_i128)x[i] * high);
+        if (!fourth) continue;
+        add_unsigned(fourths, (bf_u128)low * low);
+        add_signed(fourths + 1, (bf_i128)high * 2 * low);
+        add_signed(fourths + 2, (bf_i128)high * high);
+    }
+}
+static inline __attribute__((always_inline)) void sum_u64(const uint64_t *x, const uint64_t *y,
+                                                          size_t n, bool fourth, bf_i128 thirds[3],
+                                                          bf_i128 fourths[4]) {
+    for (size_t i = 0; i < n; i++) {
+        const bf_u128 product = (bf_u128)x[i] * y[i];
+        const uint64_t low = (uint64_t)product, high = (uint64_t)(product >> 64);
+        add_unsigned(thirds, (bf_u128)x[i] * low);
+        add_unsigned(thirds + 1, (bf_u128)x[i] * high);
+        if (!fourth) continue;
+        add_unsigned(fourths, (bf_u128)low * low);
+        add_unsigned(fourths + 1, (bf_u128)high * low);
+        add_unsigned(fourths + 1, (bf_u128)high * low);
+        add_unsigned(fourths + 2, (bf_u128)high * high);
+    }
+}
+
+static void add_words(int64_t *limbs, const bf_i128 *sums, int count) {
+    for (int i = 0; i < count; i++) {
+        bf_limbs_add(limbs, 64 * i, (uint32_t)sums[i], false);
+        bf_limbs_add_signed(limbs, 64 * i + 32, (int64_t)(sums[i] >> 32));
+    }
+}
+
+/* Adds the products of three and of four integers of 64 bits: those of two have 128. */
+static __attribute__((noinline)) void add_long_products(const span *s, int64_t *third,
+                                                        int64_t *fourth) {
+    uint64_t x[BLOCK], y[BLOCK];
+    bf_i128 thirds[3] = {0}, fourths[4] = {0};
+    const bool is_signed = bf_dtype_is_signed(s->dtype), pairs = s->b != NULL;
+    memcpy(x, s->a, 8 * s->n);
+    if (pairs) memcpy(y, s->b, 8 * s->n);
+    if (is_signed && pairs)
+        sum_i64((const int64_t *)x, (const int64_t *)y, s->n, false, thirds, fourths);
+    else if (is_signed)
+        sum_i64((const int64_t *)x, (const int64_t *)x, s->n, true, thirds, fourths);
+    else if (pairs)
+        sum_u64(x, y, s->n, false, thirds, fourths);
+    else
+        sum_u64(x, x, s->n, true, thirds, fourths);
+    add_words(third, thirds, 3);
+    if (!pairs) add_words(fourth, fourths, 4);
+}
+
+/* Adds those of shorter ones. */
+static __attribute__((noinline)) void add_short_products(const joint *j, const span *s,
+                                                         int64_t *third, int64_t *fourth) {
+    const bf_dtype wide = bf_dtype_is_signed(s->dtype) ? BF_I64 : BF_U64;
+    const int bits = 8 * bf_dtype_bytes(s->dtype);
+    uint64_t x[BLOCK], p[BLOCK];
+    for (size_t i = 0; i < s->n; i++) {
+        uint64_t a = (uint64_t)load(s->dtype, s->a, i), b = a;
+        if (s->b != NULL) b = (uint64_t)load(s->dtype, s->b, i);
+        x[i] = wide == BF_I64 ? (uint64_t)bf_sign_extend(a, bits) : a;
+        p[i] = x[i] * (wide == BF_I64 ? (uint64_t)bf_sign_extend(b, bits) : b);
+    }
+    bf_integers_add(j->reducer->isa, wide, x, p, s->n, third);
+    if (s->b == NULL) bf_integers_add(j->reducer->isa, wide, p, p, s->n, fourth);
+}
+
+static void add_integer_products(const joint *j, const span *s) {
+    int64_t *third = j->words + (s->b != NULL ? part_of(j, 2, 1) : part_of(j, 3, 0))->at;
+    int64_t *fourth = s->b != NULL ? NULL : j->words + part_of(j, 4, 0)->at;
+    if (bf_dtype_bytes(s->dtype) == 8)
+        add_long_products(s, third, fourth);
+    else
+        add_short_products(j, s, third, fourth);
+}
+
+static __attribute__((noinline)) void absorb_integers(joint *j, const span *s) {
+    const bool is_bool = s->dtype == BF_BOOL;
+    uint8_t a[BLOCK], b[BLOCK];
+    for (size_t at = 0; at < s->n; at += BLOCK) {
+        span x = cut(s, at, s->n - at < BLOCK ? s->n - at : BLOCK);
+        for (size_t i = 0; is_bool && i < x.n; i++) {
+            a[i] = x.a[i] != 0;
+            b[i] = x.b != NULL && x.b[i] != 0;
+        }
+        if (is_bool) x = (span){BF_U8, (char *)a, x.b != NULL ? (char *)b : NULL, x.n};
+        const char *const from[FACTORS] = {[A] = x.a, [B] = x.b};
+        for (int t = 0; t < j->count; t++)
+            if (j->terms[t].x <= B)
+                bf_integers_add(j->reducer->isa, x.dtype, from[j->terms[t].x], from[j->terms[t].y],
+                                x.n, j->words + j->to[t]->at);
+        if (has_products(j)) add_integer_products(j, &x);
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void absorb_span(joint *j, const span *s) {
+    if (bf_dtype_is_half(s->dtype))
+        absorb_halves(j, s);
+    else if (bf_dtype_is_float(s->dtype))
+        absorb_floats(j, s);
+    else if (s->dtype != BF_I128 && j->reducer->isa->reduce->integer_sum[BF_U8] != NULL)
+        absorb_integers(j, s);
+    else
+        absorb_by_rules(j, s);
 }
 
 void bf_joint_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                      int64_t *words) {
     const size_t bytes = (size_t)bf_number_bytes(job->dtype);
-    joint j = {.isa = reducer->isa, .kind = job->kind, .dtype = held_as(job->dtype)};
-    j.parts = bf_parts_of(j.kind, j.dtype);
-    j.words = words;
-    open_joint(&j, reducer);
-    for (size_t at = (size_t)first, end = (size_t)(first + n), count; at < end; at += count) {
-        count = end - at < SPAN ? end - at : SPAN;
+    joint j;
+    open_joint(&j, reducer, job, words);
+    size_t at = (size_t)first, left = (size_t)n;
+    for (int spans = 1; left > 0; spans++) {
+        const size_t count = left < SPAN ? left : SPAN;
         const span s = {job->dtype, (const char *)job->a + at * bytes,
                         job->b != NULL ? (const char *)job->b + at * bytes : NULL, count};
-        if (j.dtype != job->dtype)
-            absorb_halves(&j, &s, job->dtype);
-        else
-            absorb_span(&j, &s);
-        bf_sum_carry(j.kind, j.dtype, words);
+        absorb_span(&j, &s);
+        at += count;
+        left -= count;
+        if (left == 0 || spans % CARRY_SPANS == 0) bf_sum_carry(j.kind, j.dtype, words);
     }
     words[BF_SUM_COUNT] += n;
-    close_joint(&j);
 }

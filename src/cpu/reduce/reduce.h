@@ -34,6 +34,12 @@ typedef bool (*bf_measure_loop)(const void *a, const void *b, size_t n, double *
 typedef bool (*bf_computed_loop)(const bf_computed *terms, size_t n, int bottom, int levels,
                                  int64_t *sums);
 
+/* Splits the products of a and b: p = a * b rounded, and e = a * b - p; of f32 it widens a to x,
+ * and p is exact. Arrays of doubles are filled up to whole vectors. False: some p + e may not be a
+ * * b, as a factor is too large or too small, infinite or NaN. */
+typedef bool (*bf_split_loop)(const void *a, const void *b, size_t n, double *x, double *p,
+                              double *e);
+
 /* The exact sum of integers, low + high * 2^32. */
 typedef struct bf_split {
     int64_t low, high;
@@ -56,6 +62,7 @@ typedef struct bf_reduce_loops {
     bf_dot_loop dot_f64, dot_f32;
     bf_computed_loop sum_terms_f64, sum_terms_f32;
     bf_measure_loop measure_f64, measure_f32;
+    bf_split_loop split_f64, split_f32;
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */
     bf_extreme_loop least[BF_DTYPES], greatest[BF_DTYPES];
@@ -83,19 +90,17 @@ bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const voi
                      size_t n, bf_window_memory *window);
 /* Gives a window that did not fit a level more; false: there is no wider one. */
 bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window);
+/* The smallest window that holds what `extent` says, and lies within a layout; false: none does. */
+bool bf_window_fit(bf_extent extent, bf_layout layout, bf_window_memory *window);
 /* Notes the window that fitted. first: it is the one that was remembered. */
 void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first);
 
-typedef struct bf_windows {
-    bf_window_memory sum, products;
-} bf_windows;
-
-enum { BF_JOINT_SERIES = 4 }; /* sums that a joint kind is made of, at most */
+enum { BF_JOINT_SUMS = 7 }; /* that the loops take for a joint kind, at most */
 
 typedef struct bf_reducer {
     const bf_isa *isa;
     bf_window_memory sum, products;
-    bf_windows joint[BF_JOINT_SERIES];
+    bf_window_memory joint[BF_JOINT_SUMS];
     bool mixed; /* some term of the job is known to be other than -0 */
 } bf_reducer;
 
@@ -103,6 +108,10 @@ typedef struct bf_reducer {
  * and after. */
 void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                    int64_t *words);
+/* Adds the sum of n integers of at most 64 bits, n <= BF_SPAN, or of their products with those at
+ * b, to limbs. There are loops. */
+void bf_integers_add(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
+                     int64_t *limbs);
 /* Absorbs n terms, at most BF_SPAN, into a sum of f64 or f32 (BF_KIND_SUM). False, with nothing
  * done: they do not fit the window that fitted last, or are not for the loops; bf_sum_absorb can do
  * it. */

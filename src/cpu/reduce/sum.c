@@ -104,14 +104,13 @@ static extent measure_terms(const series *s, size_t n) {
     return e;
 }
 
-/* The smallest window that holds e; false: none does. */
-static bool choose_window(extent e, bf_layout layout, bf_window_memory *window) {
+bool bf_window_fit(bf_extent e, bf_layout layout, bf_window_memory *window) {
     int levels = 1;
-    while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.at.top - e.at.least) levels++;
+    while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.top - e.least) levels++;
     if (levels > BF_LEVELS_MAX) return false;
     window->levels = levels;
     window->credit = CREDIT_MAX;
-    return bf_window_place(e.at, levels, layout, &window->bottom);
+    return bf_window_place(e, levels, layout, &window->bottom);
 }
 
 /* The window with a level more, half of it above, half below. */
@@ -203,7 +202,7 @@ static void add_misfit(const series *s, bf_format f) {
             add_without_specials(s, f);
             return;
         }
-        fits = choose_window(e, s->layout, &window) && add_in_window(s, &window);
+        fits = bf_window_fit(e.at, s->layout, &window) && add_in_window(s, &window);
     }
     if (!fits)
         add_by_rules(s);
@@ -215,7 +214,7 @@ static void add_misfit(const series *s, bf_format f) {
  * small, as a rule, and so is its last bit; of squares, its square. */
 static bool choose_for_all(extent e, bf_layout layout, int factors, size_t sample, size_t n,
                            bf_window_memory *window) {
-    if (e.special || !choose_window(e, layout, window)) {
+    if (e.special || !bf_window_fit(e.at, layout, window)) {
         window->levels = 0;
         return false;
     }
@@ -223,7 +222,7 @@ static bool choose_for_all(extent e, bf_layout layout, int factors, size_t sampl
     e.at.least -= bf_bit_length(n / sample) * factors;
     if (e.at.least < layout.exponent) e.at.least = layout.exponent;
     bf_window_memory wider;
-    if (choose_window(e, layout, &wider)) *window = wider;
+    if (bf_window_fit(e.at, layout, &wider)) *window = wider;
     return true;
 }
 
@@ -388,27 +387,28 @@ add_wide_products(bf_dtype dtype, const char *a, const char *b, size_t n, int64_
     bf_limbs_add_signed(limbs, 96, (int64_t)(high >> 32));
 }
 
-static void add_products(const bf_reducer *reducer, bf_dtype dtype, const char *a, const char *b,
-                         size_t n, int64_t *limbs) {
-    if (dtype == BF_I64)
+void bf_integers_add(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
+                     int64_t *limbs) {
+    if (b == NULL)
+        add_split(limbs, isa->reduce->integer_sum[dtype](a, n));
+    else if (dtype == BF_I64)
         add_wide_products(BF_I64, a, b, n, limbs);
     else if (dtype == BF_U64)
         add_wide_products(BF_U64, a, b, n, limbs);
     else
-        add_split(limbs, reducer->isa->reduce->integer_dot[dtype](a, b, n));
+        add_split(limbs, isa->reduce->integer_dot[dtype](a, b, n));
 }
 
 static void absorb_integers(const bf_reducer *reducer, const bf_job *job, bf_dtype dtype,
                             const char *a, const char *b, size_t n, int64_t *words) {
     const bf_sum_shape shape = bf_sum_shape_of(job->kind, job->dtype);
-    const bf_integer_sum_loop sum = reducer->isa->reduce->integer_sum[dtype];
-    if (!sum) {
+    if (!reducer->isa->reduce->integer_sum[dtype]) {
         absorb_by_rules(job, a, b, n, words);
         return;
     }
-    if (shape.sum.limbs > 0) add_split(words + shape.sum_at, sum(a, n));
+    if (shape.sum.limbs > 0) bf_integers_add(reducer->isa, dtype, a, NULL, n, words + shape.sum_at);
     if (shape.products.limbs > 0)
-        add_products(reducer, dtype, a, b ? b : a, n, words + shape.products_at);
+        bf_integers_add(reducer->isa, dtype, a, b ? b : a, n, words + shape.products_at);
 }
 
 static void absorb_i128(const bf_job *job, const char *a, const char *b, size_t n, int64_t *words) {

@@ -436,3 +436,53 @@ static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int leve
                     int64_t *zeros) {
     return window_loop(IN_F32_PAIR, look_f32_pairs, a, b, n, bottom, levels, sums, zeros);
 }
+
+/* ---- products of two as factors -------------------------------------------------------------- */
+
+/* Is every factor 0, or large and small enough that its product with another has an exact rest? */
+INLINE vi64 unsuitable_factors(vf64 x) {
+    const int64_t least = (int64_t)(1023 - 450) << 52, most = (int64_t)(1023 + 450) << 52;
+    const vi64 size = (vi64)x & INT64_MAX;
+    return (size != 0) & ((size < least) | (size >= most));
+}
+
+INLINE void split_vector(const char *a, const char *b, double *p, double *e, vi64 *wrong) {
+    const vf64 x = load_f64(a), y = load_f64(b), product = x * y, rest = mul_sub(x, y, product);
+    *wrong |= unsuitable_factors(x) | unsuitable_factors(y);
+    memcpy(p, &product, sizeof product);
+    memcpy(e, &rest, sizeof rest);
+}
+
+static bool split_f64(const void *a, const void *b, size_t n, double *x, double *p, double *e) {
+    const size_t whole = n - n % LANES, last = 8 * (n - whole);
+    double tail_a[LANES] = {0}, tail_b[LANES] = {0};
+    vi64 wrong = {0};
+    (void)x;
+    for (size_t i = 0; i < whole; i += LANES)
+        split_vector((const char *)a + 8 * i, (const char *)b + 8 * i, p + i, e + i, &wrong);
+    memcpy(tail_a, (const char *)a + 8 * whole, last);
+    memcpy(tail_b, (const char *)b + 8 * whole, last);
+    if (last > 0)
+        split_vector((const char *)tail_a, (const char *)tail_b, p + whole, e + whole, &wrong);
+    int64_t any = 0;
+    for (int i = 0; i < LANES; i++) any |= wrong[i];
+    return any == 0;
+}
+
+INLINE void widen_vector(const char *a, const char *b, double *x, double *p) {
+    const vf64 wide = load_f32(a), product = wide * load_f32(b);
+    memcpy(x, &wide, sizeof wide);
+    memcpy(p, &product, sizeof product);
+}
+
+static bool split_f32(const void *a, const void *b, size_t n, double *x, double *p, double *e) {
+    const size_t whole = n - n % LANES, last = 4 * (n - whole);
+    float tail_a[LANES] = {0}, tail_b[LANES] = {0};
+    (void)e;
+    for (size_t i = 0; i < whole; i += LANES)
+        widen_vector((const char *)a + 4 * i, (const char *)b + 4 * i, x + i, p + i);
+    memcpy(tail_a, (const char *)a + 4 * whole, last);
+    memcpy(tail_b, (const char *)b + 4 * whole, last);
+    if (last > 0) widen_vector((const char *)tail_a, (const char *)tail_b, x + whole, p + whole);
+    return true;
+}
