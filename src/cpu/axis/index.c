@@ -10,7 +10,8 @@ enum {
 /* Do accumulators of all slots serve this op, and are they worth their memory? */
 static bool suits_slots(const bf_operands *o, const bf_rows *rows) {
     int64_t slots;
-    if (!bf_is_aggregate(o->op) || __builtin_mul_overflow(rows->slots, rows->width, &slots))
+    if (!bf_is_aggregate(o->op) || bf_kind_is_joint(o->kind) ||
+        __builtin_mul_overflow(rows->slots, rows->width, &slots))
         return false;
     return slots <= BF_SLOTS_MAX &&
            slots / SLOTS_MORE <= rows->count * rows->width + SLOTS_FEW / SLOTS_MORE;

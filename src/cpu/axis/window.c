@@ -13,7 +13,8 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
     bf_dtype dtype = operands->dtype;
     bf_kind kind = operands->kind;
     memset(sums, 0, BF_AXIS_SUMS * sizeof *sums);
-    if (isa->axis == NULL || kind > BF_KIND_DOT || !bf_dtype_is_float(dtype)) return false;
+    if (isa->axis == NULL || !bf_kind_is_sum(kind) || bf_kind_is_joint(kind)) return false;
+    if (!bf_dtype_is_float(dtype)) return false;
     if (kind == BF_KIND_SUM || kind == BF_KIND_MOMENTS)
         need_sum(&sums[BF_AXIS_ELEMENTS], dtype, false);
     if (kind != BF_KIND_SUM) need_sum(&sums[BF_AXIS_PRODUCTS], dtype, true);
