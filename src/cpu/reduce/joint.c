@@ -234,7 +234,8 @@ static bool is_finite(const span *s, const char *x) {
 
 static void absorb_floats(joint *j, const span *s);
 
-/* Absorbs copies in which pairs with a NaN or infinity, which are counted, are zeros. */
+/* Absorbs copies in which NaNs and infinities, which are counted, are zeros, and so are the others
+ * of their pairs, but for weights that count. */
 static __attribute__((noinline)) void absorb_without_specials(joint *j, const span *s) {
     const size_t bytes = (size_t)bf_dtype_bytes(s->dtype);
     const bf_format format = bf_format_of(s->dtype);
@@ -251,7 +252,8 @@ static __attribute__((noinline)) void absorb_without_specials(joint *j, const sp
             if (!special) continue;
             j->words[special]++;
             memset((char *)a + i * bytes, 0, bytes);
-            if (s->b != NULL) memset((char *)b + i * bytes, 0, bytes);
+            if (s->b != NULL && !bf_sum_keeps_weight(j->kind, special))
+                memset((char *)b + i * bytes, 0, bytes);
         }
         absorb_floats(j, &copy);
     }

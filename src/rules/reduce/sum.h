@@ -289,6 +289,11 @@ BF_RULE int bf_sum_special_joint(bf_kind kind, bf_format f, uint64_t a, uint64_t
     return bf_is_inf(f, b) ? BF_SUM_INVALID : bf_sum_special_pair(f, a, b);
 }
 
+/* Does a pair with this counter have a weight, which counts? That of an infinite element does. */
+BF_RULE bool bf_sum_keeps_weight(bf_kind kind, int special) {
+    return kind == BF_KIND_WEIGHTED && (special == BF_SUM_POS_INF || special == BF_SUM_NEG_INF);
+}
+
 /* One element or pair enters a state of a joint kind: the bits of each, of BF_I128 the value. */
 BF_RULE void bf_sum_take_joint(bf_kind kind, bf_dtype dtype, const bf_parts *p, int64_t *words,
                                bf_i128 a, bf_i128 b) {
@@ -298,7 +303,8 @@ BF_RULE void bf_sum_take_joint(bf_kind kind, bf_dtype dtype, const bf_parts *p, 
             bf_sum_special_joint(kind, bf_format_of(dtype), (uint64_t)a, (uint64_t)b);
         if (special) {
             words[special]++;
-            return;
+            if (!bf_sum_keeps_weight(kind, special)) return;
+            a = 0;
         }
     }
     const bf_factor x = bf_factor_of(dtype, a), y = bf_factor_of(dtype, b);
@@ -367,6 +373,7 @@ BF_RULE bool bf_sum_valid(bf_kind kind, bf_dtype dtype, const int64_t *words) {
     if (kind != BF_KIND_DOT && kind != BF_KIND_WEIGHTED && words[BF_SUM_INVALID] > 0) return false;
     if ((kind == BF_KIND_SQUARES || kind == BF_KIND_COMOMENTS) && words[BF_SUM_NEG_INF] > 0)
         return false;
+    if (kind == BF_KIND_WEIGHTED) rest += words[BF_SUM_POS_INF] + words[BF_SUM_NEG_INF];
     for (int i = 0; i < p.count; i++) {
         const bf_part *part = &p.part[i];
         const int64_t *limbs = words + part->at;
