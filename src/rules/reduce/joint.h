@@ -7,7 +7,7 @@
 #include "rules/reduce/finish.h"
 #include <bitfold/reduce.h>
 
-/* An exact number. */
+/* An exact number; zero is not negative. */
 typedef struct bf_signed {
     bool negative;
     bf_wide size;
@@ -15,7 +15,7 @@ typedef struct bf_signed {
 
 BF_RULE void bf_signed_multiply(bf_signed *out, const bf_signed *x, const bf_signed *y) {
     bf_wide_product(&out->size, &x->size, &y->size);
-    out->negative = x->negative != y->negative;
+    out->negative = x->negative != y->negative && out->size.length > 0;
 }
 
 /* x += y, whose exponents differ by a multiple of 32 */
@@ -140,9 +140,7 @@ BF_RULE_APART uint64_t bf_pairs_correlation(bf_pairs *p, bool square, bf_format 
     bf_signed_multiply(&above, &p->xy, &p->xy);
     bf_signed_multiply(&below, &p->xx, &p->yy);
     const uint64_t bits = bf_signed_ratio(&above, &below, 0, !square, f);
-    return !square && p->xy.negative && bits != bf_format_nan(f) && bits != 0
-               ? bits | bf_format_sign(f)
-               : bits;
+    return !square && p->xy.negative && bits != bf_format_nan(f) ? bits | bf_format_sign(f) : bits;
 }
 
 /* (y * xx - xy * x) / (n * xx) */
@@ -259,8 +257,7 @@ BF_RULE_APART uint64_t bf_joint_skewness(int64_t n, const bf_signed s[5], const 
         for (int i = 0; i < 2; i++) bf_wide_multiply(&below.size, (uint64_t)(n - 2));
     }
     const uint64_t bits = bf_signed_ratio(&above, &below, 0, true, f);
-    return third.negative && bits != 0 && bits != bf_format_nan(f) ? bits | bf_format_sign(f)
-                                                                   : bits;
+    return third.negative && bits != bf_format_nan(f) ? bits | bf_format_sign(f) : bits;
 }
 
 /* (M4 - 3 M2^2) / M2^2; of ddof 1 (n - 1) ((n + 1) (M4 - 3 M2^2) + 6 M2^2) / ((n - 2) (n - 3)
