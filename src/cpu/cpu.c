@@ -68,8 +68,8 @@ static const bf_memory_backend memory_backend = {
     .release = bf_cpu_release,
     .copy = bf_cpu_copy,
 };
-static const bf_reduce_backend reduce_backend = {.absorb = bf_cpu_reduce,
-                                                 .at_once = bf_cpu_reduce_short};
+static const bf_reduce_backend reduce_backend = {
+    .absorb = bf_cpu_reduce, .at_once = bf_cpu_reduce_short, .comoments = bf_cpu_comoments};
 static const bf_map_backend map_backend = {.run = bf_cpu_map};
 static const bf_histogram_backend histogram_backend = {.count = bf_cpu_histogram};
 static const bf_julia_backend julia_backend = {.count = bf_cpu_julia};

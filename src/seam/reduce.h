@@ -3,6 +3,7 @@
 #define BF_SEAM_REDUCE_H
 
 #include "rules/reduce/state.h"
+#include "seam/memory.h"
 #include <bitfold/context.h>
 #include <bitfold/reduce.h>
 
@@ -21,6 +22,17 @@ typedef struct bf_job {
 
 enum { BF_AT_ONCE_MOST = 1 << 14 };
 
+/* n > 0 columns of one dtype, each of `count` > 0 elements. */
+typedef struct bf_variables {
+    bf_dtype dtype;
+    int n;
+    int64_t count;
+    const bf_strided *column; /* contiguous ones have one dimension */
+} bf_variables;
+
+/* Takes the words of the co-moments (BF_KIND_COMOMENTS) of columns i <= j. */
+typedef bf_status bf_take_comoments(void *arg, int i, int j, const int64_t *words);
+
 typedef struct bf_reduce_backend {
     /* Absorbs the job's elements into words (rules/reduce/state.h). Errors: BF_E_MEMORY,
      * BF_E_DEVICE. */
@@ -38,6 +50,10 @@ typedef struct bf_reduce_backend {
      * queue. */
     bf_status (*enqueue)(bf_context *context, const bf_job *job, const bf_reduce_options *options,
                          bf_value *value);
+    /* Adds up the co-moments of each two columns, and then has take(arg) take them, until it fails.
+     * The CPU alone has it; NULL elsewhere. Errors: BF_E_MEMORY, BF_E_CANCELLED, those of take. */
+    bf_status (*comoments)(bf_context *context, const bf_variables *columns,
+                           bf_take_comoments *take, void *arg);
 } bf_reduce_backend;
 
 #endif

@@ -88,6 +88,9 @@ CALL(bf_reduce_shards, w->context, BF_SUM, &w->f64, 1, NULL, w->values)
 CALL(bf_dot, w->context, &w->f64, &w->f64, NULL, w->values)
 CALL(bf_dot_shards, w->context, &w->f64, &w->f64, 1, NULL, w->values)
 CALL(bf_dot_async, w->context, &w->f64, &w->f64, NULL, w->values)
+CALL(bf_reduce_pair, w->context, BF_CORR, &w->f64, &w->f64, NULL, w->values)
+CALL(bf_reduce_pair_shards, w->context, BF_CORR, &w->f64, &w->f64, 1, NULL, w->values)
+CALL(bf_reduce_pair_async, w->context, BF_CORR, &w->f64, &w->f64, NULL, w->values)
 CALL_MAKING(bf_state_create, bf_state, bf_state_destroy, w->context, BF_SUM, BF_F64)
 CALL(bf_state_clear, w->state)
 CALL(bf_state_absorb, w->state, &w->f64)
@@ -103,6 +106,7 @@ CALL(bf_state_absorb_pair_shards, w->pairs, &w->f64, &w->f64, 1)
 CALL(bf_state_absorb_feed, w->state, &w->feed)
 CALL(bf_histogram_absorb_feed, w->histogram, &w->feed_of_two)
 CALL(bf_state_result, w->state, NULL, w->values)
+CALL(bf_state_result_of, w->state, BF_MEAN, NULL, w->values)
 CALL_MAKING(bf_state_load, bf_state, bf_state_destroy, w->context, world_quarter(w, 0), w->saved[0])
 CALL_MAKING(bf_histogram_of, bf_histogram, bf_histogram_destroy, w->context, &w->f64, NULL, NULL)
 CALL_MAKING(bf_histogram_create, bf_histogram, bf_histogram_destroy, w->context, BF_F64,
@@ -360,7 +364,7 @@ static bf_status call_bf_state_description(world *w) {
 
 /* The calls of axis.h, of which w->f64 makes one result. */
 typedef struct world_results {
-    bf_array value, values, places;
+    bf_array value, values, matrix, places;
     int axis;
     int64_t runs;
 } world_results;
@@ -369,6 +373,7 @@ static world_results world_result(world *w) {
     world_results r = {.axis = 0, .places = bf_array_of(BF_I64, w->places, 2)};
     r.value = (bf_array){w->out_doubles, BF_F64, 0, {0}, {0}};
     r.values = bf_array_of(BF_F64, w->out_doubles, 1);
+    r.matrix = (bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}};
     return r;
 }
 
@@ -378,11 +383,15 @@ static world_results world_result(world *w) {
         return name(w->context, __VA_ARGS__);                                                      \
     }
 CALL_AXIS(bf_reduce_axes, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
+CALL_AXIS(bf_reduce_pair_axes, BF_CORR, &w->f64, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_dot_axes, &w->f64, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL)
+CALL_AXIS(bf_reduce_pair_segments, BF_CORR, &w->f64, &w->f64, &r.places, NULL, &r.values, NULL)
 CALL_AXIS(bf_dot_segments, &w->f64, &w->f64, &r.places, NULL, &r.values, NULL)
 CALL_AXIS(bf_reduce_index, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL)
+CALL_AXIS(bf_reduce_pair_index, BF_CORR, &w->f64, &w->f64, &w->zeros, NULL, &r.values, NULL)
 CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->zeros, NULL, &r.values, NULL)
+CALL_AXIS(bf_cov_matrix, BF_COV, &w->f64, 1, NULL, &r.matrix)
 CALL_AXIS(bf_reduce_runs, BF_SUM, &w->zeros, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
 CALL_AXIS(bf_reduce_axes_async, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL, &r.runs)
@@ -599,14 +608,21 @@ static const context_call context_calls[] = {
     ENTRY(bf_reduce),
     ENTRY(bf_reduce_async),
     ENTRY(bf_reduce_shards),
+    ENTRY(bf_reduce_pair),
+    ENTRY(bf_reduce_pair_shards),
+    ENTRY(bf_reduce_pair_async),
+    ENTRY(bf_cov_matrix),
     ENTRY(bf_dot),
     ENTRY(bf_dot_shards),
     ENTRY(bf_dot_async),
     ENTRY(bf_reduce_axes),
+    ENTRY(bf_reduce_pair_axes),
     ENTRY(bf_dot_axes),
     ENTRY(bf_reduce_segments),
+    ENTRY(bf_reduce_pair_segments),
     ENTRY(bf_dot_segments),
     ENTRY(bf_reduce_index),
+    ENTRY(bf_reduce_pair_index),
     ENTRY(bf_dot_index),
     ENTRY(bf_reduce_runs),
     ENTRY(bf_reduce_axes_async),
@@ -678,6 +694,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_state_set_words),
     ENTRY(bf_state_absorb_feed),
     ENTRY(bf_state_result),
+    ENTRY(bf_state_result_of),
     ENTRY(bf_state_description),
     ENTRY(bf_state_load),
     ENTRY(bf_histogram_of),

@@ -142,8 +142,10 @@ bf_status bf_product_tree_absorb(bf_context *context, int workers, const bf_job 
 void bf_product_tree_take(const bf_isa *isa, const bf_job *job, int64_t first, int64_t end,
                           void *room, int64_t *words);
 
-/* --- reduce.c: the backend's function --- */
+/* --- reduce.c, comoments.c: the backend's functions --- */
 
 bf_status bf_cpu_reduce(bf_context *context, const bf_job *job, int64_t *words);
+bf_status bf_cpu_comoments(bf_context *context, const bf_variables *columns,
+                           bf_take_comoments *take, void *arg);
 
 #endif
