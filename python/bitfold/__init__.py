@@ -35,8 +35,8 @@ Functions have these keyword arguments, where they apply:
                "error": NaNs are refused. Not of map, histogram, bincount, searchsorted and join
     out_dtype  "f64" or "f32": the dtype to which the exact value is rounded, once (not of min, max,
                argmin, argmax)
-    ddof       0 or 1: var and std divide by n - ddof; correction is the same, as the array API standard
-               calls it
+    ddof       0 or 1: var, std, covariance and cov divide by n - ddof (1 for these two, else 0); correction is the same,
+               as the array API standard calls it. bias=False is ddof 1, and the name that SciPy has for skew and kurtosis
     overflow   "error" (default): a product of integers beyond 128 bits is refused; "wrap": it is
                taken modulo 2^64
     scale      0 (default) to 38: integers stand for themselves times 10^-scale. Sums, extremes, squares and
@@ -61,10 +61,13 @@ sum to max also have, as in NumPy, whole or along axes,
 
     where      an array of bools that broadcasts to x: the others count as little as if they were not there
     initial    of sum, prod, min and max: one more element, of x's dtype, before those of each result
-    weights    of mean: the exact sum of the products by the exact sum of the weights, rounded once, to float64. They
-               have the shape of x, or its extents along axis; they may not sum to 0. Without null and scale
+    weights    of mean, var and std (segment_ and index_, too): the exact sum of the products by the exact sum of the
+               weights, rounded once, and so on. They have the shape of x, or its extents along axis; ints beside floats
+               are converted, and refused if no float is one. If they sum to 0 the result is nan. ddof 1 takes them for
+               how often an element counts, and with reliability=True for how much, as NumPy's aweights
 
-All are in the host's memory, and copied if need be; each result with weights takes about 20 us.
+Arrays that where= and initial= choose from are in the host's memory, and are copied if need be. covariance,
+correlation, linregress and average have where=, too.
 
 sum to argmax and dot also have axis, an int or several, and keepdims, as in NumPy. segment_sum(x,
 offsets), index_add(m, index, values) and reduce_runs(op, keys, x) reduce parts of the first axis;
@@ -93,7 +96,7 @@ from ctypes import c_int64
 
 from . import _library
 from ._axis import *
-from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions, weighted_mean
+from ._axis import __all__ as _of_axis, reduce_axes, refuse_positions
 from ._arrays import NAMES, View, dtype_name, first_of, new_array, parts_of, to_python
 from ._columns import Column, Columns
 from ._comm import Comm
@@ -103,15 +106,17 @@ from ._group import Groups, join
 from ._grouping import group
 from ._histogram import Histogram, HistogramInfo, bincount, histogram
 from ._julia import julia, palette_colors
-from ._lists import common_dtypes, dtype_for
-from ._map import map, result_dtype
+from ._lists import dtype_for
+from ._map import given_of, map, result_dtype
 from ._mergeable import Mergeable
 from ._nulls import absorb_valid, line_up, masked, views_of, whole_views
 from ._order import *
 from ._order import __all__ as _of_order
+from ._pairs import *
+from ._pairs import __all__ as _of_pairs, with_weights
 from ._quantiles import Quantiles, QuantilesInfo
 from ._read import read_csv
-from ._reductions import REDUCTIONS, gives_index, name_by_index, of_axes
+from ._reductions import REDUCTIONS, WEIGHTED, gives_index, name_by_index, of_axes
 from ._result import Result
 from ._scan import *
 from ._scan import __all__ as _of_scan
@@ -129,7 +134,7 @@ __all__ = [
     *REDUCTIONS, "describe", "Description", "dot", "vecdot", "count_nonzero", "map", "evaluate", "reduce_expression",
     "result_dtype", "julia", "palette_colors", "check", "histogram", "Histogram", "HistogramInfo", "bincount",
     "read_csv", "group", "Dictionary", "Column", "Columns",
-    *_of_axis, "Comm", "Table", "Result", *_of_order, *_of_scan, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
+    *_of_axis, *_of_pairs, "Comm", "Table", "Result", *_of_order, *_of_scan, "Sorter", "Quantiles", "QuantilesInfo", "Groups", "join", "Context", "State", "StateInfo", "isas", "Error", "ArgumentError", "DtypeError", "ShapeError",
     "RangeError", "NanError", "EmptyError", "OutOfMemoryError", "StateError", "DeviceError", "CancelledError", "CommError", "FileError",
 ]  # fmt: skip
 
@@ -289,19 +294,20 @@ def _number(table, what, name):
 
 
 def _options(
-    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, check="now",
-    **unknown,
+    nan="propagate", out_dtype=None, ddof=0, overflow="error", correction=None, scale=0, check="now", bias=None,
+    reliability=False, **unknown,
 ):  # fmt: skip
     if unknown:
         _library.refuse_unknown(unknown)
     _number(CHECKS, "check", check)  # what Python calls has been checked when it returns
     ddof = ddof if correction is None else correction
+    ddof = ddof if bias is None else 0 if bias else 1
     if isinstance(ddof, float) and ddof.is_integer():  # as the standard has it
         ddof = int(ddof)
     options = _library.ReduceOptions(
         0, _number(NAN_POLICIES, "nan policy", nan),
         DTYPES[dtype_name(out_dtype)] if out_dtype is not None else 0, whole(ddof, c_int),
-        _number(OVERFLOW_POLICIES, "overflow policy", overflow), None, whole(scale, c_int),
+        _number(OVERFLOW_POLICIES, "overflow policy", overflow), None, whole(scale, c_int), 0, bool(reliability),
     )  # fmt: skip
     options.size = _library.ctypes.sizeof(options)
     return byref(options)
@@ -345,35 +351,44 @@ def _reduce(
 ):
     if gives_index(op):
         refuse_positions(op, null)
-    weights = options.pop("weights", None) if op == "mean" else None
+    weights = options.pop("weights", None) if op in WEIGHTED else None
     if weights is not None:
-        options.update({} if null == "error" else {"null": null})
-        return weighted_mean(x, weights, axis, keepdims, out=out, dtype=dtype, context=context, **options)
-    if axis is not None or keepdims or out is not None:
-        options.update(out=out, dtype=dtype, null=null, context=context)
-        if are_times(x):
-            return reduce_times(_reduce, op, x, axis, keepdims, **options)
-        return reduce_axes(op, [x], axis, keepdims, **options)
+        given = with_weights(x, weights, axis, dtype)
+        return _reduce_given(WEIGHTED[op], given, axis, keepdims, out=out, null=null, context=context, **options)
     if are_times(x):
-        return reduce_times(_reduce, op, x, axis, keepdims, null=null, context=context, **options)
+        options.update(out=out, dtype=dtype, context=context)
+        return reduce_times(_reduce, op, x, axis, keepdims, null=null, **options)
+    return _reduce_given(op, [(x, dtype)], axis, keepdims, out=out, null=null, context=context, **options)
+
+
+def _reduce_given(op, given, axis, keepdims, /, *, out=None, like=None, **options):
+    """Reduces one array or two, each given with the dtype as which it is read, whole or along axes."""
+    if axis is not None or keepdims or out is not None:
+        return reduce_axes(op, given, axis, keepdims, out=out, like=like, **options)
+    return _reduce_whole(op, given, **options)
+
+
+def _reduce_whole(op, given, /, *, null="error", context=None, **options):
     context = context or _default_context()
-    view = _view_chosen(op, x, dtype, null, options) if options else View(x, dtype, null, decimals=True)
-    value = _library.Value()
+    views, value = _views_chosen(op, given, null, options), _library.Value()
+    function = lib.bf_reduce if len(views) == 1 else lib.bf_reduce_pair
     context._call(
-        lib.bf_reduce, context._handle, OPS[op], byref(view.array),
-        _options_of([view], **options), byref(value),
+        function, context._handle, OPS[op], *(byref(view.array) for view in views), _options_of(views, **options),
+        byref(value),
     )  # fmt: skip
     return to_python(value)
 
 
-def _view_chosen(op, x, dtype, null, options):
-    """Returns a view of x, of the elements that the options where and initial, which this takes out, choose."""
+def _views_chosen(op, given, null, options):
+    """Returns views of the arrays of a whole reduction, of the elements that the options where and initial, which
+    this takes out, choose."""
     where, initial = options.pop("where", True), options.pop("initial", None)
     if where is True and initial is None:
-        return View(x, dtype, null, decimals=True)
-    view, mask = masked(op, x, where, initial, dtype=dtype, null=null, decimals=True)
-    line_up(view, mask, {*range(view.array.ndim)}, initial, options.get("scale", 0))
-    return view
+        return views_of(null, *given, decimals=True)
+    views, mask = masked(op, given, where, initial, null=null, decimals=True)
+    for view in views:
+        line_up(view, mask, {*range(view.array.ndim)}, initial, options.get("scale", 0))
+    return views
 
 
 def _reduction(op):
@@ -465,21 +480,13 @@ def dot(a, b, axis=None, keepdims=False, **options):
     >>> bitfold.dot(numpy.array([1e200, 3.0, 1e200]), numpy.array([1e200, 5.0, -1e200]))
     15.0
     """
-    out = options.pop("out", None)
-    if axis is not None or keepdims or out is not None:
-        return reduce_axes("dot", [a, b], axis, keepdims, out=out, **options)
-    return _dot(a, b, **options)
+    return _dot(a, b, axis, keepdims, **options)
 
 
-def _dot(a, b, /, *, dtype=None, null="error", context=None, **options):
-    context = context or _default_context()
-    views = views_of(null, *zip((a, b), common_dtypes((a, b), dtype)), decimals=True)
-    value = _library.Value()
-    context._call(
-        lib.bf_dot, context._handle, byref(views[0].array), byref(views[1].array),
-        _options_of(views, **options), byref(value),
-    )  # fmt: skip
-    return to_python(value)
+def _dot(a, b, axis, keepdims, /, *, dtype=None, where=True, initial=None, **options):
+    if where is not True or initial is not None:
+        _library.refuse_unknown({"initial" if where is True else "where": where})
+    return _reduce_given("dot", given_of("dot", [a, b], dtype), axis, keepdims, **options)
 
 
 def vecdot(a, b, *, axis=-1, **options):
@@ -516,7 +523,8 @@ class State(Mergeable):
     describe and prod of floats depend on the index of each element: call seek() for a part that does
     not start at index 0.
 
-    op: any operation, or "describe". dtype: "i128" takes decimals beyond 18 digits, and merges with states of
+    op: any operation, or "describe"; or of pairs "dot", "cov", "corr", "slope", "intercept", "r2" and, where the
+    second array are weights, "wmean", "wvar" and "wstd". dtype: "i128" takes decimals beyond 18 digits, and merges with states of
     all integers. scale: integers stand for themselves times 10^-scale, and results are
     decimals; states of different scales merge exactly, and the greater scale is that of both. Columns of
     decimals have their own scale, up to the state's. Errors: DtypeError and ShapeError (arrays that do not fit the state,
@@ -549,7 +557,7 @@ class State(Mergeable):
             lib.bf_state_destroy(self._handle)
 
     def absorb(self, x, y=None, *, dtype=None, null="error"):
-        """Absorbs an array; for "dot", a pair of arrays. A bf16 state reads 16-bit integers as bf16.
+        """Absorbs an array; for an operation of pairs, two. A bf16 state reads 16-bit integers as bf16.
         null="skip" is refused by argmin and argmax; of "describe" a NULL counts in the indices.
         Returns the state."""
         given = [(each, self._dtype(each, dtype)) for each in (x, y) if each is not None]
@@ -584,7 +592,7 @@ class State(Mergeable):
         return part.seek(kind.next) if kind.op in ("argmin", "argmax", "describe") else part
 
     def absorb_shards(self, x, y=None, *, dtype=None):
-        """Absorbs a list of arrays in turn, the shards of one; for "dot", two lists. A shard may be in
+        """Absorbs a list of arrays in turn, the shards of one; for pairs, two lists. A shard may be in
         the memory of any GPU: with the device "cuda:all" all GPUs work on theirs at the same time.
         Returns the state."""
         given = [x] if y is None else [x, y]
@@ -626,16 +634,18 @@ class State(Mergeable):
         self._context._call(lib.bf_state_seek, self._handle, whole(index))
         return self
 
-    def result(self, **options):
-        """Returns the value so far; for "describe", a Description. The state can absorb more."""
-        if self.info().op == "describe":
+    def result(self, op=None, **options):
+        """Returns the value so far; for "describe", a Description. The state can absorb more. op: another operation
+        that keeps the same sums, such as "slope" of a state of "corr"; ArgumentError: it keeps others."""
+        if op is None and self.info().op == "describe":
             description = _library.sized(_library.Description)
             self._context._call(
                 lib.bf_state_description, self._handle, _options(**options), byref(description)
             )
             return _description(description)
         value = _library.Value()
-        self._context._call(lib.bf_state_result, self._handle, _options(**options), byref(value))
+        number = _number(OPS, "operation", self.info().op if op is None else op)
+        self._context._call(lib.bf_state_result_of, self._handle, number, _options(**options), byref(value))
         return to_python(value)
 
     def info(self):
@@ -720,7 +730,7 @@ _DOORS = {
     **{op: ("reduction", OPS[op]) for op in REDUCTIONS},
     **{f"segment_{op}": ("segments", OPS[op]) for op in REDUCTIONS},
     **{name_by_index(op): ("index", OPS[op]) for op in REDUCTIONS},
-    "dot": ("dot", OPS["dot"]),
+    "dot": ("dot", OPS["dot"]), "covariance": ("covariance", OPS["cov"]), "correlation": ("correlation", OPS["corr"]),
     "sort": ("sort", _VALUES), "argsort": ("sort", _POSITIONS), "unique": ("unique", 0),
     "median": ("median", 0), "quantile": ("quantile", 1), "percentile": ("quantile", 100),
     "histogram": ("histogram", 0),

@@ -87,9 +87,24 @@ _Keys: TypeAlias = _Column | Sequence[_Column]
 # ---- options -------------------------------------------------------------------------------------
 
 _Operation: TypeAlias = Literal[
-    "sum", "prod", "mean", "var", "std", "norm", "sumsq", "min", "max", "argmin", "argmax"
+    "sum",
+    "prod",
+    "mean",
+    "var",
+    "std",
+    "skew",
+    "kurtosis",
+    "norm",
+    "sumsq",
+    "min",
+    "max",
+    "argmin",
+    "argmax",
 ]
-_StateOperation: TypeAlias = Literal[_Operation, "dot", "describe"]
+_PairOperation: TypeAlias = Literal[
+    "dot", "cov", "corr", "slope", "intercept", "r2", "wmean", "wvar", "wstd"
+]
+_StateOperation: TypeAlias = Literal[_Operation, _PairOperation, "describe"]
 _Nan: TypeAlias = Literal["propagate", "skip", "error"]
 _Null: TypeAlias = Literal["error", "skip"]
 _Overflow: TypeAlias = Literal["error", "wrap"]
@@ -120,8 +135,10 @@ class _Rules(TypedDict, total=False):
     out_dtype: _Dtype | None
     ddof: float
     correction: float | None
+    bias: bool | None
     overflow: _Overflow
     scale: int
+    reliability: bool
     check: Literal["now", "later"]
 
 class _Options(_Rules, total=False):
@@ -145,6 +162,17 @@ class _Weights(_Where, total=False):
 
 class _OfManyWeights(_OfManyWhere, total=False):
     weights: _ArrayLike | None
+
+class _OfManyWithWeights(_OfMany, total=False):
+    weights: _ArrayLike | None
+
+class _LineOptions(_Rules, total=False):
+    null: _Null
+    context: Context | None
+    where: _ArrayLike
+
+class _AverageOptions(_LineOptions, total=False):
+    out: _ArrayLike | None
 
 class _Initial(_Where, total=False):
     initial: _Exact | None
@@ -231,8 +259,10 @@ class _WithInitial(Protocol[_Result]):
 sum: _WithInitial[_Exact]
 prod: _WithInitial[_Number]
 mean: _WithWeights[float]
-var: _WithWhere[float]
-std: _WithWhere[float]
+var: _WithWeights[float]
+std: _WithWeights[float]
+skew: _WithWhere[float]
+kurtosis: _WithWhere[float]
 norm: _WithWhere[float]
 sumsq: _WithWhere[_Exact]
 min: _WithInitial[_Exact]
@@ -256,6 +286,86 @@ def dot(
     keepdims: bool = False,
     **options: Unpack[_OfMany],
 ) -> _Array: ...
+
+class _OfPairs(Protocol):
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        y: _ArrayLike,
+        axis: None = None,
+        keepdims: Literal[False] = False,
+        **options: Unpack[_Where],
+    ) -> float: ...
+    @overload
+    def __call__(
+        self,
+        x: _ArrayLike,
+        y: _ArrayLike,
+        axis: _Axis | None = None,
+        keepdims: bool = False,
+        **options: Unpack[_OfManyWhere],
+    ) -> _Array: ...
+
+covariance: _OfPairs
+correlation: _OfPairs
+
+class LinregressResult(NamedTuple):
+    slope: Any
+    intercept: Any
+    rvalue: Any
+    rsquared: Any
+
+def linregress(
+    x: _ArrayLike,
+    y: _ArrayLike,
+    axis: _Axis | None = None,
+    keepdims: bool = False,
+    *,
+    dtype: _Dtype | None = None,
+    **options: Unpack[_LineOptions],
+) -> LinregressResult: ...
+@overload
+def average(
+    a: _ArrayLike,
+    axis: None = None,
+    weights: _ArrayLike | None = None,
+    returned: Literal[False] = False,
+    *,
+    keepdims: Literal[False] = False,
+    dtype: _Dtype | None = None,
+    **options: Unpack[_AverageOptions],
+) -> float: ...
+@overload
+def average(
+    a: _ArrayLike,
+    axis: _Axis | None = None,
+    weights: _ArrayLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+    dtype: _Dtype | None = None,
+    **options: Unpack[_AverageOptions],
+) -> Any: ...
+
+def cov(
+    m: _ArrayLike | _Table,
+    y: _ArrayLike | _Table | None = None,
+    rowvar: bool = True,
+    *,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+    **options: Unpack[_Rules],
+) -> Any: ...
+def corrcoef(
+    x: _ArrayLike | _Table,
+    y: _ArrayLike | _Table | None = None,
+    rowvar: bool = True,
+    *,
+    dtype: _Dtype | None = None,
+    context: Context | None = None,
+    **options: Unpack[_Rules],
+) -> Any: ...
 def vecdot(
     a: _ArrayLike, b: _ArrayLike, *, axis: _Axis = -1, **options: Unpack[_OfMany]
 ) -> _Array: ...
@@ -322,11 +432,23 @@ class _ByIndex(Protocol):
         self, m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfMany]
     ) -> _Array: ...
 
+class _SegmentsOfWeights(Protocol):
+    def __call__(
+        self, x: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfManyWithWeights]
+    ) -> _Array: ...
+
+class _ByIndexWithWeights(Protocol):
+    def __call__(
+        self, m: int, index: _ArrayLike, values: _ArrayLike, **options: Unpack[_OfManyWithWeights]
+    ) -> _Array: ...
+
 segment_sum: _OfSegments
 segment_prod: _OfSegments
-segment_mean: _OfSegments
-segment_var: _OfSegments
-segment_std: _OfSegments
+segment_mean: _SegmentsOfWeights
+segment_var: _SegmentsOfWeights
+segment_std: _SegmentsOfWeights
+segment_skew: _OfSegments
+segment_kurtosis: _OfSegments
 segment_norm: _OfSegments
 segment_sumsq: _OfSegments
 segment_min: _OfSegments
@@ -335,15 +457,29 @@ segment_argmin: _OfSegments
 segment_argmax: _OfSegments
 index_add: _ByIndex
 index_prod: _ByIndex
-index_mean: _ByIndex
-index_var: _ByIndex
-index_std: _ByIndex
+index_mean: _ByIndexWithWeights
+index_var: _ByIndexWithWeights
+index_std: _ByIndexWithWeights
+index_skew: _ByIndex
+index_kurtosis: _ByIndex
 index_norm: _ByIndex
 index_sumsq: _ByIndex
 index_min: _ByIndex
 index_max: _ByIndex
 index_argmin: _ByIndex
 index_argmax: _ByIndex
+def segment_covariance(
+    x: _ArrayLike, y: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def segment_correlation(
+    x: _ArrayLike, y: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_covariance(
+    m: int, index: _ArrayLike, x: _ArrayLike, y: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
+def index_correlation(
+    m: int, index: _ArrayLike, x: _ArrayLike, y: _ArrayLike, **options: Unpack[_OfMany]
+) -> _Array: ...
 def segment_dot(
     a: _ArrayLike, b: _ArrayLike, offsets: _ArrayLike, **options: Unpack[_OfMany]
 ) -> _Array: ...
@@ -408,7 +544,9 @@ class State(_Mergeable):
     def retract(self, other: Self) -> Self: ...
     def __isub__(self, other: Self) -> Self: ...
     def seek(self, index: int) -> Self: ...
-    def result(self, **options: Unpack[_Rules]) -> Any: ...  # a number, or a Description
+    def result(
+        self, op: _StateOperation | None = None, **options: Unpack[_Rules]
+    ) -> Any: ...  # a number, or a Description
     def info(self) -> StateInfo: ...
     def words(self) -> _Array: ...
     def set_words(self, words: Buffer, parts: int = 1) -> Self: ...

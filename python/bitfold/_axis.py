@@ -2,22 +2,19 @@
 
 import ctypes
 import math
-import struct
 import weakref
-from array import array
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
-from ._arrays import NAMES, SIZES, Target, View, dtype_in, dtype_name, value_of
+from ._arrays import NAMES, Target, View, dtype_name, value_of
 from ._library import (
-    DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, RangeError, ReduceOptions, ShapeError, lib, refuse_unknown, sized,
-    whole,
+    DTYPES, OPS, Array, ArgumentError, ReduceOptions, ShapeError, lib, refuse_unknown, sized, whole,
 )  # fmt: skip
-from ._lists import common_dtypes, dtype_for
+from ._lists import dtype_for
 from ._mergeable import Mergeable
-from ._nulls import line_up, masked, refuse_gpus, segment_views_of, views_of, without_nans
-from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments
+from ._nulls import line_up, masked, segment_views_of, views_of
+from ._reductions import REDUCTIONS, name_by_index, of_index, of_segments, weighted_op
 from ._times import as_keys
-from ._map import _default_context, copy_array, result_dtype
+from ._map import _default_context, copy_array, given_of
 from ._result import new_result
 from ._table import _Elements
 
@@ -51,13 +48,13 @@ _SIGNATURES = {
     "bf_reduce_axes": (
         c_int, c_void_p, c_int, _ARRAY, POINTER(c_int), c_int, _OPTIONS, _ARRAY, _ARRAY,
     ),
-    "bf_dot_axes": (
-        c_int, c_void_p, _ARRAY, _ARRAY, POINTER(c_int), c_int, _OPTIONS, _ARRAY, _ARRAY,
+    "bf_reduce_pair_axes": (
+        c_int, c_void_p, c_int, _ARRAY, _ARRAY, POINTER(c_int), c_int, _OPTIONS, _ARRAY, _ARRAY,
     ),
     "bf_reduce_segments": (c_int, c_void_p, c_int, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
-    "bf_dot_segments": (c_int, c_void_p, _ARRAY, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_reduce_pair_segments": (c_int, c_void_p, c_int, _ARRAY, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
     "bf_reduce_index": (c_int, c_void_p, c_int, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
-    "bf_dot_index": (c_int, c_void_p, _ARRAY, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_reduce_pair_index": (c_int, c_void_p, c_int, _ARRAY, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY),
     "bf_reduce_runs": (
         c_int, c_void_p, c_int, _ARRAY, _ARRAY, _OPTIONS, _ARRAY, _ARRAY, _ARRAY, POINTER(c_int64),
     ),
@@ -143,49 +140,49 @@ def _left(extents, reduced, keepdims):
     return [1 if d in reduced else n for d, n in enumerate(extents) if keepdims or d not in reduced]
 
 
+def _call(way, op, *places):
+    """Returns a function that calls the library to reduce one array, or two, in a way: "axes", "segments", "index"."""
+
+    def call(context, views, rules, values, fits):
+        function = getattr(lib, f"bf_reduce_{'pair_' if len(views) > 1 else ''}{way}")
+        context._call(function, context._handle, OPS[op], *views, *places, rules, values, fits)
+
+    return call
+
+
 def reduce_axes(
-    op, arrays, axis, keepdims, /, *, where=True, initial=None, dtype=None, null="error", **options
+    op, given, axis, keepdims, /, *, like=None, where=True, initial=None, null="error", **options
 ):
+    """Reduces one array or two, each given with the dtype as which it is read, along axes. like: an array of whose
+    kind the results are (None: the first)."""
+    like = given[0][0] if like is None else like
     if where is not True or initial is not None:
         if op == "dot":
             refuse_unknown({"initial" if where is True else "where": where})
-        return _reduce_chosen(op, *arrays, axis, keepdims, where, initial, dtype, null, **options)
-    views = views_of(null, *zip(arrays, common_dtypes(arrays, dtype)))
-    given, reduced = _axes(axis, views[0].array.ndim)
-    numbers = (c_int * len(given))(*given)
-
-    def shape(extents):
-        return _left(extents, reduced, keepdims)
-
-    def call(context, views, rules, values, fits):
-        more = numbers, len(given), rules, values, fits
-        if op == "dot":
-            context._call(lib.bf_dot_axes, context._handle, *views, *more)
-        else:
-            context._call(lib.bf_reduce_axes, context._handle, OPS[op], *views, *more)
-
-    return _run(call, op, arrays[0], views, shape, **options)
+        return _reduce_chosen(op, given, like, axis, keepdims, where, initial, null, **options)
+    views = views_of(null, *given)
+    axes, reduced = _axes(axis, views[0].array.ndim)
+    call = _call("axes", op, (c_int * len(axes))(*axes), len(axes))
+    return _run(call, op, like, views, lambda extents: _left(extents, reduced, keepdims), **options)
 
 
-def _reduce_chosen(op, x, axis, keepdims, where, initial, dtype, null, **options):
+def _reduce_chosen(op, given, like, axis, keepdims, where, initial, null, **options):
     """Reduces along axes what where= selects, and initial=."""
-    view, mask = masked(op, x, where, initial, dtype=dtype, null=null)
-    shape = view.array.shape[: view.array.ndim]
+    views, mask = masked(op, given, where, initial, null=null)
+    shape = views[0].array.shape[: views[0].array.ndim]
     _, reduced = _checked_axes(axis, len(shape))
-    places = View(line_up(view, mask, reduced, initial))
+    offsets = [line_up(view, mask, reduced, initial) for view in views][0]
+    segments = _call("segments", op, byref(View(offsets).array))
 
     def call(context, views, rules, values, fits):
         targets = [each._obj for each in (values, fits) if each]
         rooms = [new_result(NAMES[a.dtype], a.shape[: a.ndim]) for a in targets]
         lines = [byref(_in_line(room._array())) for room in rooms]
-        context._call(
-            lib.bf_reduce_segments, context._handle, OPS[op], *views, byref(places.array), rules,
-            lines[0], lines[1] if fits else None,
-        )  # fmt: skip
+        segments(context, views, rules, lines[0], lines[1] if fits else None)
         for room, target in zip(rooms, targets):
             copy_array(room._array(), target)
 
-    return _run(call, op, x, [view], lambda _: _left(shape, reduced, keepdims), **options)
+    return _run(call, op, like, views, lambda _: _left(shape, reduced, keepdims), **options)
 
 
 def _in_line(array):
@@ -195,176 +192,41 @@ def _in_line(array):
     return line
 
 
-# ---- weights --------------------------------------------------------------------------------------
-
-# The words of a sum (docs/numerics.md): how many elements there are, NaNs, infinities of each sign, products of one
-# and zero, and -0; then limbs of 32 bits, of which the last has the sign.
-_NANS, _HEADER = 1, 6
-
-
-def weighted_mean(
-    x, weights, axis, keepdims, /, *, where=True, nan="propagate", out=None, dtype=None, context=None,
-    **options,
-):  # fmt: skip
-    """Returns the exact sum of x times the weights, by that of the weights, rounded once, whole or along axes."""
-    from . import _number
-
-    for name, value in options.items():
-        if value is not None:
-            raise ArgumentError(f"weights= goes without {name}=")
-    _number(NAN_POLICIES, "nan policy", nan)
-    refuse_gpus(x, weights)
-    (x, kind), (weights, other_kind) = _of_one_dtype(x, weights, dtype)
-    view, mask = masked("mean", x, where, None, dtype=kind, null="error")
-    other, shape = View(weights, other_kind), view.array.shape[: view.array.ndim]
-    given, reduced = _checked_axes(axis, len(shape))
-    other.array = _along(other.array, shape, [d % len(shape) for d in given] if axis is not None else None)
-    offsets = line_up(view, mask, reduced)
-    line_up(other, mask, reduced)
-    if nan == "skip" and "f" in view.dtype:
-        offsets = without_nans([view, other], offsets)
-    means = array("d", _quotients(view, other, offsets, nan, context))
-    target = Target(x, "f64", _left(shape, reduced, keepdims), out=out)
-    made = new_result("f64", target.array.shape[: target.array.ndim])
-    ctypes.memmove(made._address, means.buffer_info()[0], 8 * len(means))
-    copy_array(made._array(), target.array)
-    return target.result(axis is None)
-
-
-def _of_one_dtype(x, weights, dtype):
-    """Returns two arrays of one dtype that holds the elements of both, each with the dtype as which it is read."""
-    kinds = common_dtypes((x, weights), dtype)
-    names = [View(each, kind).dtype for each, kind in zip((x, weights), kinds)]
-    if names[0] == names[1]:
-        return zip((x, weights), kinds)
-    held = result_dtype("add", *names)
-    return [(_cast(each, held, name, kind), dtype_in(held)) for each, name, kind in zip((x, weights), names, kinds)]
-
-
-def _cast(x, held, name, kind):
-    """Returns an array of dtype `name`, which is read as `kind`, as one of dtype `held`, which holds each element."""
-    from . import map, sum
-
-    made = map("cast", x, to=held, dtype=kind)
-    wide = name in ("i64", "u64") and held[0] == "f"
-    if wide and sum(map("ne", map("cast", made, to=name), x)):
-        raise RangeError(f"an element of {name} is no {held}, as the other array's are")
-    return made
-
-
-def _along(weights, shape, axes):
-    """Returns weights of this shape, or of its extents at these axes alone, as an array of this shape."""
-    own = weights.shape[: weights.ndim]
-    if own == shape:
-        return weights
-    if axes is None or own != [shape[d] for d in axes]:
-        raise ShapeError(f"weights of shape {own}: they have that of x, {shape}, or its extents along axis")
-    made = Array(weights.data, weights.dtype, len(shape))
-    for d, extent in enumerate(shape):
-        made.shape[d] = extent
-        made.strides[d] = weights.strides[axes.index(d)] if d in axes else 0
-    return made
-
-
-def _quotients(view, weights, offsets, nan, context):
-    """Yields the weighted mean of each fibre of a line."""
-    from . import State
-
-    kind = view.dtype
-    last_bit = 0 if "f" not in kind else 1074 if kind == "f64" else 149  # its weight is 2 to minus this
-    products, sums = State("dot", kind, context), State("sum", kind, context)
-    rooms = [(c_int64 * len(state.words()))() for state in (products, sums)]
-    for begin, end in zip(offsets, offsets[1:]):
-        x, w = (_part(each.array, begin, end) for each in (view, weights))
-        above = _words_of(products, rooms[0], lib.bf_state_absorb_pair, x, w)
-        below = _words_of(sums, rooms[1], lib.bf_state_absorb, w)
-        if above[_NANS] and nan == "error":
-            products.result(nan=nan)  # raises the error
-        yield _quotient(above, below, last_bit) if begin < end else math.nan
-
-
-def _words_of(state, room, absorb, *arrays):
-    """Returns the words of a state of arrays alone."""
-    state._context._call(lib.bf_state_clear, state._handle)
-    state._context._call(absorb, state._handle, *map(byref, arrays))
-    state._context._call(lib.bf_state_get_words, state._handle, room)
-    return room[:]
-
-
-def _part(line, begin, end):
-    """Returns elements begin to end - 1 of a line."""
-    part = Array((line.data or 0) + begin * SIZES[NAMES[line.dtype]], line.dtype, 1)
-    part.shape[0], part.strides[0] = end - begin, 1
-    return part
-
-
-def _limbs(words):
-    """Returns the whole number in the words of a sum."""
-    limbs = words[_HEADER:]
-    return int.from_bytes(struct.pack(f"<{len(limbs) - 1}Ii", *limbs), "little", signed=True)
-
-
-def _quotient(above, below, last_bit):
-    """Returns the sum of these words by that of others, rounded once, as Python's quotients of ints are."""
-    numerator, weight = _limbs(above), _limbs(below)
-    sign = 1.0 if weight > 0 else -1.0
-    nans, positive, negative, invalid, zeros = above[_NANS:_HEADER]
-    if nans or invalid or (positive and negative) or any(below[_NANS : _HEADER - 1]):
-        return math.nan
-    if weight == 0:
-        raise ArgumentError("the weights sum to 0")
-    if positive or negative:
-        return math.copysign(math.inf, sign if positive else -sign)
-    if numerator == 0:
-        return -0.0 * sign if zeros == above[0] else 0.0
-    try:
-        return numerator / (weight << last_bit)
-    except OverflowError:
-        return math.copysign(math.inf, sign if numerator > 0 else -sign)
-
-
 # ---- segments and slots ---------------------------------------------------------------------------
 
 
-def _by(kind, op, arrays, places, count, /, *, dtype=None, null="error", **options):
-    """Reduces by "segments" or "index"."""
+def reduce_by(way, op, arrays, places, count, /, *, weights=None, dtype=None, null="error", **options):
+    """Reduces one array or two by "segments" or "index"."""
     if op in ("argmin", "argmax"):
         refuse_positions(op, null)
-    given = list(zip(arrays, common_dtypes(arrays, dtype)))
-    if kind == "segments":
+    if weights is not None:
+        op, arrays = weighted_op(op), [*arrays, weights]
+    given = given_of(op, arrays, dtype)
+    if way == "segments":
         views, places = segment_views_of(null, places, *given)
     else:
         *views, places = views_of(null, *given, (places, None))
     if places.array.ndim != 1:
-        raise ShapeError(f"{kind} of {places.array.ndim} dimensions, not one")
+        raise ShapeError(f"{way} of {places.array.ndim} dimensions, not one")
     first = places.array.shape[0] - 1 if count is None else whole(count)
     if first < 0:
         raise ShapeError("no offsets" if count is None else f"{count} slots")
     if first > SLOTS_MAX:
         raise ArgumentError(f"{first} slots: there may be {SLOTS_MAX}")
-
-    def call(context, views, rules, values, fits):
-        more = byref(places.array), rules, values, fits
-        if op == "dot":
-            function = getattr(lib, f"bf_dot_{kind}")
-            context._call(function, context._handle, *views, *more)
-        else:
-            function = getattr(lib, f"bf_reduce_{kind}")
-            context._call(function, context._handle, OPS[op], *views, *more)
-
+    call = _call(way, op, byref(places.array))
     return _run(call, op, arrays[0], views, lambda extents: [first, *extents[1:]], **options)
 
 
 def _segment(op):
     def function(x, offsets, **options):
-        return _by("segments", op, [x], offsets, None, **options)
+        return reduce_by("segments", op, [x], offsets, None, **options)
 
     return of_segments(op, function)
 
 
 def _index(op):
     def function(m, index, values, **options):
-        return _by("index", op, [values], index, m, **options)
+        return reduce_by("index", op, [values], index, m, **options)
 
     return of_index(op, function)
 
@@ -384,7 +246,7 @@ def segment_dot(a, b, offsets, **options):
     >>> bitfold.segment_dot(a, b, numpy.array([0, 1, 3]))
     array([ 4., 28.])
     """
-    return _by("segments", "dot", [a, b], offsets, None, **options)
+    return reduce_by("segments", "dot", [a, b], offsets, None, **options)
 
 
 def index_dot(m, index, a, b, **options):
@@ -397,7 +259,7 @@ def index_dot(m, index, a, b, **options):
     >>> bitfold.index_dot(2, numpy.array([1, 0, 1]), a, b)
     array([10., 22.])
     """
-    return _by("index", "dot", [a, b], index, m, **options)
+    return reduce_by("index", "dot", [a, b], index, m, **options)
 
 
 # ---- runs -----------------------------------------------------------------------------------------
@@ -459,8 +321,8 @@ class States(Mergeable):
     """`count` reductions in progress, of one operation and dtype: what State is for one. They absorb
     chunks, merge with others, and give the bits of one call over all the data.
 
-    op: any reduction; of "dot" the absorb methods take both arrays, of "describe" result() returns a
-    dict of arrays. argmin, argmax, describe and prod of floats are ordered: chunks come in turn, and
+    op: any reduction; of pairs ("dot", "cov" and so on, see State) the absorb methods take both arrays, of "describe"
+    result() returns a dict of arrays. argmin, argmax, describe and prod of floats are ordered: chunks come in turn, and
     seek() says where a part begins that does not start at index 0.
 
     Errors: DtypeError, ShapeError (arrays that do not fit the states), ArgumentError (an index or offsets
@@ -510,8 +372,8 @@ class States(Mergeable):
         return self._call(getattr(lib, name), *(byref(view.array) for view in views), *arguments)
 
     def absorb(self, x, axis=None, *, y=None, dtype=None, null="error"):
-        """Absorbs an array along these axes (None: all): fibre f into state f. y: of "dot", the other
-        factors. Returns the states."""
+        """Absorbs an array along these axes (None: all): fibre f into state f. y: of pairs, the other
+        array. Returns the states."""
         views = views_of(null, *self._given(x, y, dtype, null))
         given, _ = _axes(axis, views[0].array.ndim)
         return self._absorb("axes", views, (c_int * len(given))(*given), len(given))

@@ -277,12 +277,14 @@ def _strings_of_dictionary(schema, columns, owners):
 
 
 class Memory:
-    """An array of one dimension somewhere in memory."""
+    """An array somewhere in memory, which an owner keeps."""
 
-    def __init__(self, array):
+    def __init__(self, array, owner=None):
+        name, n = NAMES[array.dtype], array.ndim
+        self._owner = owner
         self.__array_interface__ = {
-            "version": 3, "shape": (array.shape[0],), "typestr": TYPESTR[NAMES[array.dtype]],
-            "data": (array.data or 0, True),
+            "version": 3, "shape": (*array.shape[:n],), "typestr": TYPESTR[name],
+            "strides": (*(step * SIZES[name] for step in array.strides[:n]),), "data": (array.data or 0, True),
         }  # fmt: skip
 
 

@@ -152,7 +152,7 @@ class ReduceOptions(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int),
-        ("overflow", c_int), ("empty", POINTER(Value)), ("scale", c_int), ("later", c_int),
+        ("overflow", c_int), ("empty", POINTER(Value)), ("scale", c_int), ("later", c_int), ("weights", c_int),
     ]  # fmt: skip
 
 
@@ -206,8 +206,11 @@ _SIGNATURES = {
     "bf_describe": (
         c_int, c_void_p, POINTER(Array), POINTER(ReduceOptions), POINTER(Description),
     ),
-    "bf_dot": (
-        c_int, c_void_p, POINTER(Array), POINTER(Array), POINTER(ReduceOptions), POINTER(Value),
+    "bf_reduce_pair": (
+        c_int, c_void_p, c_int, POINTER(Array), POINTER(Array), POINTER(ReduceOptions), POINTER(Value),
+    ),
+    "bf_cov_matrix": (
+        c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(ReduceOptions), POINTER(Array),
     ),
     "bf_state_create": (c_int, c_void_p, c_int, c_int, POINTER(c_void_p)),
     "bf_state_destroy": (None, c_void_p),
@@ -224,6 +227,7 @@ _SIGNATURES = {
     "bf_state_get_words": (c_int, c_void_p, c_void_p),
     "bf_state_set_words": (c_int, c_void_p, c_void_p, c_int64, c_int64),
     "bf_state_result": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Value)),
+    "bf_state_result_of": (c_int, c_void_p, c_int, POINTER(ReduceOptions), POINTER(Value)),
     "bf_state_description": (c_int, c_void_p, POINTER(ReduceOptions), POINTER(Description)),
     "bf_state_describe": (c_int, c_void_p, POINTER(StateInfo)),
     "bf_state_save_size": (c_size_t, c_void_p),

@@ -3,8 +3,10 @@
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 
-from ._arrays import NAMES, Target, View, dtype_name, writable
-from ._library import DTYPES, ERRORS, Array, ArgumentError, ShapeError, _default_context, lib, numbers_of
+from ._arrays import NAMES, Target, View, dtype_in, dtype_name, writable
+from ._exchange import KEEP
+from ._library import DTYPES, ERRORS, Array, ArgumentError, RangeError, ShapeError, _default_context, lib, numbers_of
+from ._lists import common_dtypes
 
 OPS = numbers_of(lib.bf_map_name)
 OVERFLOWS = {"error": 0, "wrap": 1, "saturate": 2}
@@ -142,3 +144,32 @@ def copy_array(x, room):
     """Copies a bf_array of any strides to another of its shape and dtype."""
     context, inputs = _default_context(), (POINTER(Array) * 1)(ctypes.pointer(x))
     context._call(lib.bf_map, context._handle, OPS["cast"], inputs, 1, None, byref(room))
+
+
+# ---- pairs ----------------------------------------------------------------------------------------
+
+
+def given_of(op, arrays, dtype):
+    """Returns the arrays of a reduction with the dtypes as which they are read. Two are of one dtype that holds the
+    elements of both; those of "dot" must be so already."""
+    if len(arrays) == 1 or op == "dot":
+        return [*zip(arrays, common_dtypes(arrays, dtype))]
+    kinds = common_dtypes(arrays, dtype)
+    names = [View(x, kind, KEEP, decimals=True).dtype for x, kind in zip(arrays, kinds)]
+    if names[0] == names[1]:
+        return [*zip(arrays, kinds)]
+    held = result_dtype("add", *names)
+    return [(_converted(x, held, name, kind), dtype_in(held)) for x, name, kind in zip(arrays, names, kinds)]
+
+
+def _converted(x, held, name, kind):
+    """Returns an array of dtype `name`, which is read as `kind`, as one of dtype `held`, which holds each element."""
+    from . import sum
+
+    if name == held:
+        return x
+    made = map("cast", x, to=held, dtype=kind)
+    wide = name in ("i64", "u64") and held[0] == "f"
+    if wide and sum(map("ne", map("cast", made, to=name), x)):
+        raise RangeError(f"an element of {name} is no {held}, as the other array's are")
+    return made

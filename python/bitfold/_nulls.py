@@ -7,7 +7,7 @@ import itertools
 import math
 from ctypes import byref, c_int64, c_void_p
 
-from ._arrays import NAMES, SIZES, View, _cuda_interface, dtype_in, in_units
+from ._arrays import NAMES, SIZES, View, _cuda_interface, in_units
 from ._exchange import KEEP, _call, _Column, _line, _Schema, compact
 from ._expression import _stretched
 from ._library import DTYPES, I128, Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
@@ -156,36 +156,39 @@ def _moved(offsets, valid):
 # ---- where= and initial= --------------------------------------------------------------------------
 
 
-def masked(op, x, where, initial, /, *, dtype, null, decimals=False):
-    """Returns a view of x, and one of the bools that say which of its elements count (None: all do): where=, which
-    broadcasts to it, but for what null="skip" leaves out. initial: see line_up."""
+def masked(op, given, where, initial, /, *, null, decimals=False):
+    """Returns views of arrays of one shape, each given with its dtype, and one of the bools that say which of their
+    elements count (None: all do): where=, which broadcasts to them, but for what null="skip" leaves out. initial: see
+    line_up."""
     from . import map
 
     if initial is not None and op not in ("sum", "prod", "min", "max"):
         raise ArgumentError(f"{op} has no initial=: sum, prod, min and max have")
     if op in ("argmin", "argmax"):
         raise ArgumentError(f"{op} has no where=: positions would be those among the other elements")
-    refuse_gpus(x, where)
+    refuse_gpus(where, *(x for x, _ in given))
     if null == "skip":
-        (view,), valid = whole_views([(x, dtype)], decimals)
+        views, valid = whole_views(given, decimals)
         where = where if valid is None else map("min", valid, where)
     else:
-        view = View(x, dtype, null, decimals)
+        views = [View(x, dtype, null, decimals) for x, dtype in given]
+    shape, *others = (view.array.shape[: view.array.ndim] for view in views)
+    if others and others[0] != shape:
+        raise ShapeError(f"arrays of shape {shape} and {others[0]}")
     if where is True:
-        return view, None
+        return views, None
     mask = View(where)
     if mask.dtype != "bool":
         raise DtypeError(f"where= is an array of bools, not of {mask.dtype}")
-    shapes = [each.array.shape[: each.array.ndim] for each in (view, mask)]
-    if _broadcast([view, mask]) != shapes[0]:
-        raise ShapeError(f"where= of shape {shapes[1]} for an array of shape {shapes[0]}")
-    return view, mask
+    if _broadcast([views[0], mask]) != shape:
+        raise ShapeError(f"where= of shape {mask.array.shape[: mask.array.ndim]} for an array of shape {shape}")
+    return views, mask
 
 
 def refuse_gpus(*arrays):
     """Refuses arrays of a GPU where copies of elements are made."""
     if any(_cuda_interface(x) is not None for x in arrays):
-        raise ArgumentError("where=, initial= and weights= go with arrays in the host's memory")
+        raise ArgumentError("where= and initial= go with arrays in the host's memory")
 
 
 def line_up(view, mask, reduced, initial=None, scale=0):
@@ -200,18 +203,6 @@ def line_up(view, mask, reduced, initial=None, scale=0):
     _, flags, _ = _fibres(_stretched(mask.array, shape), *axes, first and View(True), copy=True)
     compacted([view], flags)
     return _moved(offsets, flags)
-
-
-def without_nans(views, offsets):
-    """Leaves out of lines the places at which one has a NaN. Returns the offsets of their fibres."""
-    from . import map
-    from ._keys import Memory
-
-    kind = dtype_in(views[0].dtype)
-    are = [map("eq", line, line, dtype=kind) for line in (Memory(view.array) for view in views)]
-    valid = map("min", *are, out=new_result("bool", [len(are[0])]))
-    compacted(views, valid)
-    return _moved(offsets, valid)
 
 
 def _first(initial, view, scale):

@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from ._library import OPS, lib
+from ._library import OPS, ArgumentError, lib
 
 _EXACT, _ROUNDED, _ELEMENT, _INDEX = 1, 2, 3, 4  # bf_result_class
 
@@ -46,6 +46,22 @@ REDUCTIONS = {
         """>>> bitfold.std(numpy.array([1.0, 3.0]))
         1.0""",
         "[0. , 0.5]", "[0.5, 0. ]",
+    ),
+    "skew": _Reduction(
+        "the skewness",
+        ", from the exact moments, rounded once: bias=False takes its bias out. Of equal elements, of none, and\n"
+        "    without bias of fewer than 3: nan.",
+        """>>> bitfold.skew(numpy.array([1.0, 2, 6]))
+        0.5951700641394974""",
+        "[nan,  0.]", "[ 0., nan]",
+    ),
+    "kurtosis": _Reduction(
+        "the excess kurtosis (Fisher's)",
+        ", from the exact moments, rounded once: bias=False takes its bias out. Of equal\n"
+        "    elements, of none, and without bias of fewer than 4: nan.",
+        """>>> bitfold.kurtosis(numpy.array([1.0, 2, 3, 4]))
+        -1.36""",
+        "[nan, -2.]", "[-2., nan]",
     ),
     "norm": _Reduction(
         "the square root of the exact sum of squares", ", rounded once. Empty: 0.",
@@ -100,6 +116,16 @@ _ALONG = {
         "EmptyError (no element to choose from)",
     ),
 }  # fmt: skip
+
+# The reductions of one array that take weights, and those of the array and its weights.
+WEIGHTED = {"mean": "wmean", "var": "wvar", "std": "wstd"}
+
+
+def weighted_op(op):
+    """The name of an operation with weights."""
+    if op not in WEIGHTED:
+        raise ArgumentError(f"{op} has no weights=: {', '.join(WEIGHTED)} have")
+    return WEIGHTED[op]
 
 
 def gives_index(op):

@@ -259,6 +259,19 @@ static bool plan_reduction(call *c) {
     return dtype != BF_NONE && read_axes(c) && add_left(c, add_result(c, dtype));
 }
 
+/* Python converts one of two dtypes to the other. */
+static bool plan_correlation(call *c) {
+    return c->arrays[0].view.dtype == c->arrays[1].view.dtype && plan_reduction(c);
+}
+
+/* Covariances have a ddof of 1. */
+static bool plan_covariance(call *c) {
+    if (!c->has_options) c->reduce = BF_REDUCE_OPTIONS(.ddof = 1);
+    if (c->given[DDOF] == NULL) c->reduce.ddof = 1;
+    c->has_options = true;
+    return plan_correlation(c);
+}
+
 static bool plan_parts(call *c) {
     const bf_array *x = &c->arrays[0].view, *places = &c->arrays[1].view;
     const bf_dtype dtype = reduced_dtype(c);
@@ -404,12 +417,14 @@ static bf_status run_reduction(call *c) {
         c->lock->context, op, x, c->axes, c->n_axes, reduce_options(c), &c->target[0], NULL);
 }
 
-static bf_status run_dot(call *c) {
+static bf_status run_pair(call *c) {
     const native_library *l = &c->module->library;
+    const bf_reduction op = (bf_reduction)c->function->choice;
     const bf_array *a = &c->arrays[0].view, *b = &c->arrays[1].view;
-    return c->results == 0 ? l->bf_dot(c->lock->context, a, b, reduce_options(c), &c->value)
-                           : l->bf_dot_axes(c->lock->context, a, b, c->axes, c->n_axes,
-                                            reduce_options(c), &c->target[0], NULL);
+    if (c->results == 0)
+        return l->bf_reduce_pair(c->lock->context, op, a, b, reduce_options(c), &c->value);
+    return l->bf_reduce_pair_axes(c->lock->context, op, a, b, c->axes, c->n_axes, reduce_options(c),
+                                  &c->target[0], NULL);
 }
 
 static bf_status run_segments(call *c) {
@@ -566,7 +581,28 @@ static const row rows[] = {
       {"nan", NAN_POLICY},
       {"out_dtype", OUT_DTYPE}},
      plan_reduction,
-     run_dot,
+     run_pair,
+     finish_array},
+    {"covariance",
+     {{"x", FIRST},
+      {"y", SECOND},
+      {"axis", AXIS},
+      {"keepdims", KEEPDIMS},
+      {"nan", NAN_POLICY},
+      {"ddof", DDOF},
+      {"out_dtype", OUT_DTYPE}},
+     plan_covariance,
+     run_pair,
+     finish_array},
+    {"correlation",
+     {{"x", FIRST},
+      {"y", SECOND},
+      {"axis", AXIS},
+      {"keepdims", KEEPDIMS},
+      {"nan", NAN_POLICY},
+      {"out_dtype", OUT_DTYPE}},
+     plan_correlation,
+     run_pair,
      finish_array},
     {"segments",
      {{"x", FIRST}, {"offsets", SECOND}, OF_REDUCTIONS},

@@ -46,8 +46,8 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_segments_async)                                                                    \
     X(bf_reduce_index)                                                                             \
     X(bf_reduce_index_async)                                                                       \
-    X(bf_dot)                                                                                      \
-    X(bf_dot_axes)                                                                                 \
+    X(bf_reduce_pair)                                                                              \
+    X(bf_reduce_pair_axes)                                                                         \
     X(bf_sort)                                                                                     \
     X(bf_unique)                                                                                   \
     X(bf_median_axes)                                                                              \

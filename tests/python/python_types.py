@@ -21,7 +21,10 @@ DEFAULTS = {
     "nan": "propagate", "out_dtype": None, "ddof": 0, "correction": None, "overflow": "error",
     "dtype": None, "context": None, "null": "error", "fits": False, "empty": None, "scale": 0,
     "where": True, "initial": None, "out": None, "weights": None, "check": "now",
+    "bias": None, "reliability": False,
 }  # fmt: skip
+
+PAIRS = {"dot", "cov", "corr", "slope", "intercept", "r2", "wmean", "wvar", "wstd"}
 
 # Lines that a type checker takes; after each "# type: ignore" one that it must not.
 PROGRAM = '''
@@ -51,6 +54,9 @@ except bitfold.ShapeError as error:
 
 bitfold.sum([[1.0, 2], [3, 0.5]]) + bitfold.dot(range(3), (1, 2, 3))
 bitfold.sum(x, where=[True], initial=0.5) + bitfold.mean(x, weights=[1, 2, 3])
+line: float = bitfold.covariance(x, x) + bitfold.linregress(x, [1, 2, 4]).slope + bitfold.average(x, weights=x)
+bitfold.cov(x, x)[0, 1] + bitfold.skew(x, bias=False) + bitfold.var(x, weights=x, reliability=True)
+bitfold.correlation(x)  # type: ignore[call-overload]
 bitfold.sum(["a", "b"])  # type: ignore[arg-type]
 bitfold.mean(x, initial=1)  # type: ignore[call-overload]
 bitfold.sum(x, nan="ignore")  # type: ignore[call-overload]
@@ -159,10 +165,10 @@ class Stub(unittest.TestCase):
         self.assertEqual(sorted(public), sorted(bitfold.__all__))
 
     def test_operations_are_those_of_the_module(self):
-        found, = [node.value for node in parsed().body if isinstance(node, ast.AnnAssign)
-                  and node.target.id == "_Operation"]  # fmt: skip
-        operations = ast.literal_eval(found.slice)
-        self.assertEqual(sorted(operations), sorted(set(bitfold.OPS) - {"dot", "describe"}))
+        for name, expected in (("_Operation", set(bitfold.OPS) - PAIRS - {"describe"}), ("_PairOperation", PAIRS)):
+            found, = [node.value for node in parsed().body if isinstance(node, ast.AnnAssign)
+                      and node.target.id == name]  # fmt: skip
+            self.assertEqual(sorted(ast.literal_eval(found.slice)), sorted(expected))
 
     def test_functions_have_the_signatures_of_the_module(self):
         for name in bitfold.__all__:
@@ -189,7 +195,7 @@ class Stub(unittest.TestCase):
                     self.check(name + "." + each, found[each], function)
 
     def test_tuples_have_the_fields_of_the_module(self):
-        for name in ("Description", "StateInfo", "QuantilesInfo", "HistogramInfo"):
+        for name in ("Description", "StateInfo", "LinregressResult", "QuantilesInfo", "HistogramInfo"):
             fields = [line.target.id for line in self.top[name][0].body]
             self.assertEqual(tuple(fields), getattr(bitfold, name)._fields)
 
@@ -210,7 +216,7 @@ class Stub(unittest.TestCase):
             "Groups.result_list": lambda **options: groups.result_list(0, **options),
         }
         functions = {name: getattr(bitfold, name) for name in bitfold.__all__}
-        values = {"x": x, "a": x, "b": x, "values": x, "offsets": offsets, "index": index, "m": 1,
+        values = {"x": x, "y": x, "a": x, "b": x, "values": x, "offsets": offsets, "index": index, "m": 1,
                   "keys": index, "op": "sum"}  # fmt: skip
         checked = 0
         for name, thing in {**functions, **states}.items():
@@ -222,6 +228,7 @@ class Stub(unittest.TestCase):
                 if isinstance(node.args.kwarg.annotation, ast.Name):
                     continue  # any names at all, of arrays
                 given = {p: values[p] for p, _, d in in_stub(node) if d is P.empty and p in values}
+                given.update({"m": x} if name == "cov" else {})
                 if node.args.kwarg.annotation.slice.id.startswith("_OfMany"):
                     given.update({"axis": 0} if "axis" in [p for p, *_ in in_stub(node)] else {})
                 for option in options_of(node, self.top):
