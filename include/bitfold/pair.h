@@ -59,7 +59,10 @@ BF_DTYPE_LIST(BF_X)
 /* The covariances (op BF_COV) or correlations (BF_CORR) of each two of k arrays of one dtype and
  * shape, in one pass. values: k x k of BF_F64 or options->out_dtype, symmetric. Each has the bits
  * of bf_reduce_pair of these two; with BF_NAN_SKIP a pair is left out where one of the two is NaN.
- * The diagonal has variances, or 1 (NaN of a constant). Errors: as bf_reduce_pair. O(k^2 n). */
+ * The diagonal has variances, or 1 (NaN of a constant). k is 1 to 1024. The CPU does it, and has
+ * 1.2 KiB of memory for each two arrays and thread, and 4.3 KiB more if there are NaNs. On failure
+ * nothing is written. Errors: as bf_reduce_pair; BF_E_DEVICE (an array is in a GPU's memory). O(k^2
+ * n). */
 BF_API bf_status bf_cov_matrix(bf_context *context, bf_reduction op, const bf_array arrays[], int k,
                                const bf_reduce_options *options, const bf_array *values);
 

@@ -105,9 +105,10 @@ static bf_status place(const matrix *m) {
     bf_memory *memory = bf_alloc((size_t)m->k * sizeof *memory);
     if (memory == NULL) return bf_fail(m->context, BF_E_MEMORY, "no memory for %d columns", m->k);
     for (int i = 0; i < m->k; i++) memory[i] = bf_flat_memory(&m->arrays[i]);
-    bf_demand demand = bf_reduce_demand(BF_KIND_COMOMENTS, m->arrays[0].dtype);
-    demand.n = m->k;
-    demand.memory = memory;
+    const bf_demand demand = {.cpu = true,
+                              .on_host = "the CPU computes matrices of covariances",
+                              .n = m->k,
+                              .memory = memory};
     const bf_status status = bf_place(m->context, &demand);
     bf_free(memory);
     return status;
