@@ -7,9 +7,10 @@
  * the number of threads change no bit. Memory grows with the number of groups, not of rows. The
  * context's watch (watch.h) may cancel a call on groups, or a join: BF_E_CANCELLED.
  *
- * Every dtype can be a key or a value, BF_I128 too. Groups of BF_I128 are in host memory, whatever
- * the context. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one key (the
- * default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).
+ * Every dtype can be a key or a value, BF_I128 too. Groups of BF_I128, and those with an aggregate
+ * of POWERS, COMOMENTS or WEIGHTED, are in host memory, whatever the context. Of floats, -0 and +0
+ * are one key (shown as +0), and all NaNs are one key (the default NaN, last in order). A bool is
+ * true if its byte is not 0 (shown as 1).
  *
  * Method: a hash table or a sort numbers the keys; each aggregate then absorbs the values by these
  * numbers, into as many limbs as the exponents need (docs/design/group.md). */
@@ -25,8 +26,8 @@ extern "C" {
 
 typedef struct bf_groups bf_groups;
 
-/* An aggregate of values of this dtype: a reduction whose state keeps sums, of squares too
- * (BF_REDUCTION_LIST: SUM, SQUARES, MOMENTS), or one that gives an element. Its layout never
+/* An aggregate of values of this dtype: a reduction whose state keeps sums (BF_REDUCTION_LIST: SUM,
+ * SQUARES, MOMENTS, POWERS, COMOMENTS, WEIGHTED), or one that gives an element. Its layout never
  * changes. */
 typedef struct bf_aggregate {
     bf_reduction op;
@@ -59,9 +60,10 @@ BF_API void bf_groups_destroy(bf_groups *groups);
 BF_API bf_status bf_groups_clear(bf_groups *groups);
 
 /* Absorbs rows: keys, and for each aggregate an array of values of the keys' shape (values is NULL
- * if there are no aggregates). Arrays may have any strides, and may be the same. Groups on a GPU
- * take memory of any kind; groups in host memory take no GPU's (BF_E_DEVICE). All rows have been
- * read when the call returns. On failure the groups are unchanged. Errors: BF_E_ARGUMENT,
+ * if there are no aggregates). An aggregate of pairs (pair.h: COMOMENTS and WEIGHTED) has two
+ * arrays, one after the other: a, then b. Arrays may have any strides, and may be the same. Groups
+ * on a GPU take memory of any kind; groups in host memory take no GPU's (BF_E_DEVICE). All rows
+ * have been read when the call returns. On failure the groups are unchanged. Errors: BF_E_ARGUMENT,
  * BF_E_DTYPE, BF_E_SHAPE, BF_E_OVERFLOW (more than 2^62 rows in all), BF_E_DEVICE, BF_E_MEMORY. */
 BF_API bf_status bf_groups_absorb(bf_groups *groups, const bf_array *keys,
                                   const bf_array *const values[]);

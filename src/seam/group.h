@@ -2,6 +2,7 @@
 #ifndef BF_SEAM_GROUP_H
 #define BF_SEAM_GROUP_H
 
+#include "rules/reduce/kind.h"
 #include "seam/backend.h"
 #include <bitfold/group.h>
 
@@ -13,6 +14,11 @@ typedef struct bf_group_kind {
     uint64_t seed;
 } bf_group_kind;
 
+enum { BF_GROUP_ARRAYS = 2 * BF_AGGREGATES_MAX }; /* arrays of values, at most */
+
+/* The arrays of values that an aggregate has. */
+static inline int bf_aggregate_arrays(bf_aggregate a) { return bf_takes_pairs(a.op) ? 2 : 1; }
+
 /* A backend's groups. Keys follow rules/key/rank.h, values the rules of states. Errors of all:
  * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; then the groups are as they were. */
 typedef struct bf_group_backend {
@@ -23,7 +29,7 @@ typedef struct bf_group_backend {
      * they are in one place. */
     bf_status (*settle)(bf_context *context, void *groups);
     int64_t (*size)(const void *groups);
-    /* Absorbs n > 0 rows: keys, and the values of each aggregate. */
+    /* Absorbs n > 0 rows: keys, and the values of each aggregate, those of pairs in two arrays. */
     bf_status (*absorb)(bf_context *context, void *groups, const void *keys,
                         const void *const values[], int64_t n);
     /* Merges groups of the same kind; their seeds may differ. */

@@ -14,7 +14,7 @@
  */
 
 static bf_status check_aggregate(bf_context *context, bf_aggregate a) {
-    if (!bf_is_aggregate(a.op))
+    if (!bf_is_group_aggregate(a.op))
         return bf_fail(context, BF_E_ARGUMENT, "%s is no aggregate of groups",
                        bf_reduction_name(a.op));
     if (bf_number_bytes(a.dtype) == 0)
@@ -41,11 +41,16 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
 /* ---- placing ----------------------------------------------------------------------------------
  */
 
-/* Groups of i128 are in host memory in every context. */
-static bool is_wide(const bf_groups *g) {
-    bool wide = g->key == BF_I128;
-    for (int i = 0; i < g->count; i++) wide = wide || g->aggregates[i].dtype == BF_I128;
-    return wide;
+/* Groups of i128, and of joint kinds, are in host memory in every context. Returns what there is
+ * that the CPU alone groups, or NULL. */
+static const char *host_only(const bf_groups *g) {
+    const char *why = g->key == BF_I128 ? "the CPU groups i128" : NULL;
+    for (int i = 0; i < g->count && why == NULL; i++) {
+        if (g->aggregates[i].dtype == BF_I128) why = "the CPU groups i128";
+        if (bf_kind_is_joint(bf_kind_of(g->aggregates[i].op, BF_NONE)))
+            why = "the CPU groups pairs and powers";
+    }
+    return why;
 }
 
 /* Replaces the inside by an empty one of another backend. On failure it stays. */
@@ -65,12 +70,11 @@ static bf_status make_inside(bf_groups *g, const bf_backend *on) {
  * them.
  */
 static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
-    const bool wide = is_wide(g);
+    const char *why = host_only(g);
     const bf_demand demand = {.follows = true,
-                              .cpu = wide,
+                              .cpu = why != NULL,
                               .home = n == 0 || g->rows > 0 ? g->on : NULL,
-                              .on_host =
-                                  wide ? "the CPU groups i128" : "the groups are in host memory",
+                              .on_host = why != NULL ? why : "the groups are in host memory",
                               .on_gpu = "the groups are in a GPU's memory",
                               .n = n,
                               .memory = rows};
@@ -79,14 +83,24 @@ static bf_status place_call(const bf_groups *g, const bf_memory *rows, int n) {
 
 bf_status bf_groups_place(const bf_groups *g) { return place_call(g, NULL, 0); }
 
-_Static_assert(BF_MEMORY_MOST >= 1 + BF_AGGREGATES_MAX, "keys and values are the memory of a call");
+_Static_assert(BF_MEMORY_MOST >= 1 + BF_GROUP_ARRAYS, "keys and values are the memory of a call");
+
+/* The arrays of values of all aggregates. Sets the dtype of each. */
+static int list_arrays(const bf_groups *g, bf_dtype dtypes[BF_GROUP_ARRAYS]) {
+    int n = 0;
+    for (int i = 0; i < g->count; i++)
+        for (int k = bf_aggregate_arrays(g->aggregates[i]); k > 0; k--)
+            dtypes[n++] = g->aggregates[i].dtype;
+    return n;
+}
 
 /* Places a call with rows. Empty groups move to the device of the rows. */
-static bf_status place_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[]) {
-    bf_memory rows[1 + BF_AGGREGATES_MAX];
+static bf_status place_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
+                            int n) {
+    bf_memory rows[1 + BF_GROUP_ARRAYS];
     rows[0] = bf_flat_memory(keys);
-    for (int i = 0; i < g->count; i++) rows[1 + i] = bf_flat_memory(values[i]);
-    bf_status status = place_call(g, rows, 1 + g->count);
+    for (int i = 0; i < n; i++) rows[1 + i] = bf_flat_memory(values[i]);
+    bf_status status = place_call(g, rows, 1 + n);
     return status == BF_OK && g->context->used != g->on ? make_inside(g, g->context->used) : status;
 }
 
@@ -103,7 +117,7 @@ bf_status bf_groups_make(bf_context *context, const bf_groups_options *given, bf
     bf_groups *made = malloc(sizeof *made);
     if (made == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     *made = g;
-    status = make_inside(made, is_wide(made) ? &bf_backend_cpu : bf_place_home(context));
+    status = make_inside(made, host_only(made) != NULL ? &bf_backend_cpu : bf_place_home(context));
     if (status == BF_OK) status = bf_groups_place(made);
     if (status == BF_OK)
         *groups = made;
@@ -155,17 +169,19 @@ bf_status bf_groups_describe(const bf_groups *groups, bf_groups_options *kind) {
 
 /* The arrays of a call, as contiguous elements. */
 typedef struct flat_rows {
-    bf_flat keys, values[BF_AGGREGATES_MAX];
+    bf_flat keys, values[BF_GROUP_ARRAYS];
+    int n; /* arrays of values */
+    bf_dtype dtypes[BF_GROUP_ARRAYS];
 } flat_rows;
 
 static bf_status flatten_rows(bf_groups *g, const bf_array *keys, const bf_array *const values[],
                               flat_rows *rows) {
-    bf_status status = place_rows(g, keys, values);
+    rows->n = list_arrays(g, rows->dtypes);
+    bf_status status = place_rows(g, keys, values, rows->n);
     if (status == BF_OK) status = bf_flat_take(g->context, g->on, g->key, keys, &rows->keys);
-    for (int i = 0; i < g->count && status == BF_OK; i++) {
+    for (int i = 0; i < rows->n && status == BF_OK; i++) {
         if (values[i] == NULL) return bf_fail(g->context, BF_E_ARGUMENT, "no values");
-        status =
-            bf_flat_take(g->context, g->on, g->aggregates[i].dtype, values[i], &rows->values[i]);
+        status = bf_flat_take(g->context, g->on, rows->dtypes[i], values[i], &rows->values[i]);
         if (status == BF_OK && !bf_same_shape(keys, values[i]))
             status = bf_fail(g->context, BF_E_SHAPE, "keys and values differ in shape");
     }
@@ -175,11 +191,11 @@ static bf_status flatten_rows(bf_groups *g, const bf_array *keys, const bf_array
 }
 
 static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
-    const void *data[BF_AGGREGATES_MAX];
+    const void *data[BF_GROUP_ARRAYS];
     int64_t n = rows->keys.count, row_bytes = bf_key_bytes(g->key);
-    for (int i = 0; i < g->count; i++) {
+    for (int i = 0; i < rows->n; i++) {
         data[i] = rows->values[i].data;
-        row_bytes += bf_number_bytes(g->aggregates[i].dtype);
+        row_bytes += bf_number_bytes(rows->dtypes[i]);
     }
     if (n == 0) return BF_OK;
     bf_status status = bf_watch_begin(g->context, bf_bytes_of(n, row_bytes));
@@ -197,7 +213,7 @@ static bf_status absorb_arrays(bf_groups *groups, const bf_array *keys,
     bf_status status = flatten_rows(groups, keys, values, rows);
     if (status == BF_OK) status = absorb_rows(groups, rows);
     bf_flat_release(&rows->keys);
-    for (int i = 0; i < groups->count; i++) bf_flat_release(&rows->values[i]);
+    for (int i = 0; i < rows->n; i++) bf_flat_release(&rows->values[i]);
     free(rows);
     return status;
 }

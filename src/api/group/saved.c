@@ -8,7 +8,10 @@
 #include "base/memory.h"
 #include "rules/key/rank.h"
 
-enum { BATCH_BYTES = 1 << 22 /* the words that are in memory at a time */ };
+enum {
+    BATCH_BYTES = 1 << 22, /* the words that are in memory at a time */
+    NUMBERS_MOST = BF_AGGREGATES_MAX * BF_SAVED_WORDS_NUMBERS_MOST
+};
 
 static bf_saved_words layout_of(bf_aggregate a) {
     return bf_saved_words_of(a, bf_state_words(bf_kind_of(a.op, a.dtype), a.dtype, NULL), false);
@@ -59,12 +62,14 @@ typedef struct offsets {
 static bf_saving lay_out(const selection *x, bf_saved_words columns[], uint8_t *out, offsets *at) {
     const bf_groups *g = x->groups;
     const int key = (int)g->key;
-    int numbers[BF_AGGREGATES_MAX * BF_SAVED_WORDS_NUMBERS];
-    for (int i = 0; i < g->count; i++)
-        bf_saved_words_tell(&columns[i], numbers + BF_SAVED_WORDS_NUMBERS * i);
+    int numbers[NUMBERS_MOST], count = 0;
+    for (int i = 0; i < g->count; i++) {
+        bf_saved_words_tell(&columns[i], numbers + count);
+        count += bf_saved_words_numbers(&columns[i]);
+    }
     bf_saving s = bf_saving_begin(out, "groups", &key, 1);
     bf_saving_put(&s, "seed", BF_U64, &g->seed, 1);
-    bf_saving_put(&s, "columns", BF_I32, numbers, BF_SAVED_WORDS_NUMBERS * g->count);
+    bf_saving_put(&s, "columns", BF_I32, numbers, count);
     at->keys = bf_saving_section(&s, "keys", g->key, x->n);
     at->counts = bf_saving_section(&s, "counts", BF_I64, x->n);
     for (int i = 0; i < g->count; i++) bf_saved_words_add(&columns[i], &s, x->n);
@@ -211,26 +216,37 @@ typedef struct saved {
     bf_loading loading;
     int64_t groups, most; /* in a batch */
     int count;
-    int numbers[BF_AGGREGATES_MAX * BF_SAVED_WORDS_NUMBERS];
+    int numbers[NUMBERS_MOST];
+    int begin[BF_AGGREGATES_MAX]; /* where each aggregate's numbers begin */
     const uint8_t *keys, *rows;
     bf_loaded_words columns[BF_AGGREGATES_MAX];
     int64_t *words[BF_AGGREGATES_MAX];
 } saved;
+
+/* Reads the numbers of all columns, and finds the aggregates that they tell. */
+static bool find_aggregates(saved *s, bf_aggregate aggregates[]) {
+    const int64_t numbers =
+        bf_loading_take(&s->loading, "columns", BF_I32, s->numbers, NUMBERS_MOST);
+    int64_t at = 0;
+    while (s->count < BF_AGGREGATES_MAX && at + BF_SAVED_WORDS_NUMBERS <= numbers) {
+        const bf_aggregate a = {(bf_reduction)s->numbers[at], (bf_dtype)s->numbers[at + 1]};
+        const bool known = bf_is_group_aggregate(a.op) && bf_number_bytes(a.dtype) > 0;
+        s->begin[s->count] = (int)at;
+        aggregates[s->count++] = a;
+        const bf_saved_words layout = known ? layout_of(a) : (bf_saved_words){.count = 2};
+        at += bf_saved_words_numbers(&layout);
+    }
+    return !s->loading.bad && at == numbers;
+}
 
 /* Makes empty groups as the form has them. */
 static bf_status make_groups(bf_context *context, saved *s, int key, bf_groups **groups) {
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     bf_groups_options options = BF_GROUPS_OPTIONS(.key = (bf_dtype)key, .aggregates = aggregates);
     bf_loading_get(&s->loading, "seed", BF_U64, &options.seed, 1);
-    const int64_t numbers = bf_loading_take(&s->loading, "columns", BF_I32, s->numbers,
-                                            BF_AGGREGATES_MAX * BF_SAVED_WORDS_NUMBERS);
-    options.count = s->count = (int)numbers / BF_SAVED_WORDS_NUMBERS;
-    if (s->loading.bad || numbers % BF_SAVED_WORDS_NUMBERS != 0)
+    if (!find_aggregates(s, aggregates))
         return bf_saved_refuse(context, "not the size that its header says");
-    for (int i = 0; i < s->count; i++) {
-        const int *from = s->numbers + BF_SAVED_WORDS_NUMBERS * i;
-        aggregates[i] = (bf_aggregate){(bf_reduction)from[0], (bf_dtype)from[1]};
-    }
+    options.count = s->count;
     bf_status status = bf_groups_make(context, &options, groups);
     if (status == BF_E_ARGUMENT || status == BF_E_DTYPE)
         return bf_saved_refuse(context, "groups that this version does not know");
@@ -244,8 +260,8 @@ static bool find_sections(saved *s, const bf_groups *g) {
     s->keys = l->in + bf_loading_section(l, "keys", g->key, &s->groups);
     s->rows = l->in + bf_loading_section(l, "counts", BF_I64, &counts);
     for (int i = 0; i < s->count; i++)
-        bf_loaded_words_find(&s->columns[i], layout_of(g->aggregates[i]),
-                             s->numbers + BF_SAVED_WORDS_NUMBERS * i, l, s->groups);
+        bf_loaded_words_find(&s->columns[i], layout_of(g->aggregates[i]), s->numbers + s->begin[i],
+                             l, s->groups);
     return bf_loading_end(l) && counts == s->groups;
 }
 

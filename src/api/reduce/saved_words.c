@@ -7,18 +7,40 @@ enum { SPECIALS_MOST = 4, BATCH_BYTES = 1 << 22 /* the words that are in memory 
 
 /* ---- the layout ------------------------------------------------------------------------------ */
 
-static const char *const band_names[2] = {"sum", "squares"};
+/* The sections of the sums of a^i * b^j, by i and j. */
+static const char *const sum_names[BF_FACTORS_MOST + 1][3] = {{"", "sum b", "squares b"},
+                                                              {"sum", "products", ""},
+                                                              {"squares", "a a b", ""},
+                                                              {"cubes", "", ""},
+                                                              {"fourths", "", ""}};
+
+static const char *band_name(const bf_saved_words *p, int i) {
+    const int powers = bf_kind_part(p->kind, i);
+    if (!bf_kind_is_joint(p->kind)) return sum_names[1 + i][0];
+    return sum_names[powers >> 4][powers & 15];
+}
+
+/* The bands of a kind; those that are not joint have a sum and squares, maybe without limbs. */
+static void set_bands(bf_saved_words *p) {
+    const bf_parts parts = bf_parts_of(p->kind, p->aggregate.dtype);
+    p->count = bf_kind_is_joint(p->kind) ? parts.count : 2;
+    for (int i = 0; i < parts.count; i++) {
+        const bf_part *part = &parts.part[i];
+        const int limbs = part->layout.limbs;
+        const int band = bf_kind_is_joint(p->kind) ? i : part->a - 1;
+        p->bands[band] = (bf_saved_band){.at = part->at, .limbs = limbs, .first = limbs};
+    }
+}
 
 bf_saved_words bf_saved_words_of(bf_aggregate a, int words, bool kept) {
-    bf_saved_words p = {
-        .aggregate = a, .kind = bf_kind_of(a.op, a.dtype), .words = words, .kept = kept};
+    bf_saved_words p = {.aggregate = a,
+                        .kind = bf_kind_of(a.op, a.dtype),
+                        .words = words,
+                        .kept = kept,
+                        .count = 2};
     if (kept) return p;
     p.specials_most = p.kind == BF_KIND_EXTREME ? 1 : SPECIALS_MOST;
-    if (p.kind == BF_KIND_EXTREME) return p;
-    bf_sum_shape s = bf_sum_shape_of(p.kind, a.dtype);
-    p.bands[0] = (bf_saved_band){.at = s.sum_at, .limbs = s.sum.limbs, .first = s.sum.limbs};
-    p.bands[1] =
-        (bf_saved_band){.at = s.products_at, .limbs = s.products.limbs, .first = s.products.limbs};
+    if (p.kind != BF_KIND_EXTREME) set_bands(&p);
     return p;
 }
 
@@ -30,8 +52,12 @@ static bf_dtype rank_dtype(const bf_saved_words *p) {
     return p->aggregate.dtype == BF_I128 ? BF_I128 : BF_I64;
 }
 
-/* The specials are NaN, +inf, -inf and -0. Returns the word that counts number i. */
-static int special_word(int i) { return i == SPECIALS_MOST - 1 ? BF_SUM_NEG_ZERO : BF_SUM_NAN + i; }
+/* The specials are NaN, +inf, -inf, and -0 or, with weights, invalid pairs. Returns the word that
+ * counts number i. */
+static int special_word(const bf_saved_words *p, int i) {
+    if (i < SPECIALS_MOST - 1) return BF_SUM_NAN + i;
+    return p->kind == BF_KIND_WEIGHTED ? BF_SUM_INVALID : BF_SUM_NEG_ZERO;
+}
 
 /* The words of a kept state that are saved, with its count. */
 static int used_words(const bf_saved_words *p, const int64_t *words) {
@@ -42,8 +68,8 @@ static int used_words(const bf_saved_words *p, const int64_t *words) {
 static void cover(bf_saved_words *p, const int64_t *words) {
     if (p->kept) p->used += used_words(p, words) - 1;
     for (int i = 0; i < p->specials_most; i++)
-        if (words[special_word(i)] != 0) p->specials = p->specials_most;
-    for (int i = 0; i < 2; i++) {
+        if (words[special_word(p, i)] != 0) p->specials = p->specials_most;
+    for (int i = 0; i < p->count; i++) {
         bf_saved_band *b = &p->bands[i];
         int first, end;
         if (b->limbs == 0) continue;
@@ -55,7 +81,7 @@ static void cover(bf_saved_words *p, const int64_t *words) {
 
 /* Completes the layout when all groups are covered. */
 static void settle(bf_saved_words *p) {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < p->count; i++)
         if (p->bands[i].end == 0) p->bands[i].first = 0;
 }
 
@@ -102,11 +128,10 @@ bf_status bf_saved_words_plan(bf_context *context, const bf_words_source *source
     return status;
 }
 
-void bf_saved_words_tell(const bf_saved_words *p, int numbers[BF_SAVED_WORDS_NUMBERS]) {
+void bf_saved_words_tell(const bf_saved_words *p, int numbers[]) {
     numbers[0] = (int)p->aggregate.op;
     numbers[1] = (int)p->aggregate.dtype;
-    numbers[2] = p->bands[0].first;
-    numbers[3] = p->bands[1].first;
+    for (int i = 0; i < p->count; i++) numbers[2 + i] = p->bands[i].first;
 }
 
 void bf_saved_words_add(bf_saved_words *p, bf_saving *s, int64_t n) {
@@ -116,10 +141,10 @@ void bf_saved_words_add(bf_saved_words *p, bf_saving *s, int64_t n) {
     }
     p->specials_offset = bf_saving_section(s, "specials", BF_I64, n * p->specials);
     if (rank_dtype(p) != BF_NONE) p->rank_offset = bf_saving_section(s, "rank", rank_dtype(p), n);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < p->count; i++) {
         bf_saved_band *b = &p->bands[i];
         if (b->limbs > 0)
-            b->offset = bf_saving_section(s, band_names[i], BF_U32, n * saved_limbs(b));
+            b->offset = bf_saving_section(s, band_name(p, i), BF_U32, n * saved_limbs(b));
     }
 }
 
@@ -138,11 +163,11 @@ static void take_put(bf_saved_words *p, int64_t i, const int64_t *words, uint8_t
         return;
     }
     for (int k = 0; k < p->specials; k++)
-        memcpy(out + p->specials_offset + 8 * (i * p->specials + k), &words[special_word(k)], 8);
+        memcpy(out + p->specials_offset + 8 * (i * p->specials + k), &words[special_word(p, k)], 8);
     const int rank = bf_number_bytes(rank_dtype(p));
     if (rank > 0) memcpy(out + p->rank_offset + i * rank, words + BF_EXTREME_RANK, 8);
     if (rank > 8) memcpy(out + p->rank_offset + i * rank + 8, words + BF_EXTREME_LOW, 8);
-    for (int b = 0; b < 2; b++) {
+    for (int b = 0; b < p->count; b++) {
         const int limbs = saved_limbs(&p->bands[b]);
         const int64_t *from = words + p->bands[b].at + p->bands[b].first;
         uint8_t *to = out + p->bands[b].offset + 4 * i * limbs;
@@ -168,8 +193,8 @@ static void find_band(bf_saved_band *b, int first, const char *name, bf_loading 
     b->end = l->bad ? 0 : first + (int)limbs;
 }
 
-void bf_loaded_words_find(bf_loaded_words *column, bf_saved_words of,
-                          const int numbers[BF_SAVED_WORDS_NUMBERS], bf_loading *l, int64_t n) {
+void bf_loaded_words_find(bf_loaded_words *column, bf_saved_words of, const int numbers[],
+                          bf_loading *l, int64_t n) {
     int64_t count = 0;
     bf_saved_words *p = &column->layout;
     *column = (bf_loaded_words){.layout = of, .least = of, .in = l->in};
@@ -186,7 +211,8 @@ void bf_loaded_words_find(bf_loaded_words *column, bf_saved_words of,
         p->rank_offset = bf_loading_section(l, "rank", rank_dtype(p), &count);
         l->bad = l->bad || count != n;
     }
-    for (int i = 0; i < 2; i++) find_band(&p->bands[i], numbers[2 + i], band_names[i], l, n);
+    for (int i = 0; i < p->count; i++)
+        find_band(&p->bands[i], numbers[2 + i], band_name(p, i), l, n);
 }
 
 /* Reads the limbs of a sum. Limbs above those that are saved are 0, or all ones if the sum is
@@ -236,8 +262,8 @@ static void get_packed(const bf_saved_words *p, const uint8_t *in, int64_t i, in
     bf_state_init(p->kind, p->aggregate.dtype, words);
     words[0] = rows;
     for (int k = 0; k < p->specials; k++)
-        memcpy(&words[special_word(k)], in + p->specials_offset + 8 * (i * p->specials + k), 8);
-    for (int b = 0; b < 2; b++) get_band(&p->bands[b], in, i, words);
+        memcpy(&words[special_word(p, k)], in + p->specials_offset + 8 * (i * p->specials + k), 8);
+    for (int b = 0; b < p->count; b++) get_band(&p->bands[b], in, i, words);
     get_rank(p, in, i, words);
 }
 
@@ -254,7 +280,7 @@ bool bf_loaded_words_get(bf_loaded_words *c, int64_t i, int64_t rows, int64_t *w
 bool bf_loaded_words_is_least(bf_loaded_words *c) {
     const bf_saved_words *p = &c->layout, *least = &c->least;
     settle(&c->least);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < p->count; i++)
         if (p->bands[i].first != least->bands[i].first || p->bands[i].end != least->bands[i].end)
             return false;
     return p->specials == least->specials && c->next == p->used;

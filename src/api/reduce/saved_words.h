@@ -1,10 +1,12 @@
 /* The words of an aggregate, for each of many groups or states, as sections of their saved form.
  * Limbs that are 0 (or the sign) and specials that are 0 for all are left out.
  *
- *   "specials"          of each: the counts of NaN, +inf, -inf and -0, or of NaN for a minimum or
- *                       maximum (i64); no elements if all of them are 0
+ *   "specials"          of each: the counts of NaN, +inf, -inf and -0 (or with weights of invalid
+ *                       pairs), or of NaN for a minimum or maximum (i64); no elements if all of
+ *                       them are 0
  *   "rank"              of a minimum or maximum (i64 or i128), or
- *   "sum", "squares"    the limbs of each sum, from the first that is saved on (u32)
+ *   "sum", "squares"    the limbs of each sum, from the first that is saved on (u32); of a joint
+ *                       kind those of its parts, by their names
  *
  * Words that are kept as they are have one section instead, "words" (i64): those of one state after
  * the other, without the first, which is the count. Of a product of floats they are those in use.
@@ -31,7 +33,8 @@ typedef struct bf_saved_words {
     int64_t used;      /* kept: words in all that are saved */
     int specials_most; /* number of specials that the kind counts */
     int specials;      /* number of counts that are saved: all, or 0 */
-    bf_saved_band bands[2];
+    int count;         /* bands */
+    bf_saved_band bands[BF_PARTS_MOST];
     size_t specials_offset, rank_offset, used_offset;
 } bf_saved_words;
 
@@ -53,9 +56,11 @@ size_t bf_saved_words_batch(const bf_saved_words *packed, int64_t n);
 /* Reads all words and sets the layout. Errors: BF_E_MEMORY, and those of source->words. */
 bf_status bf_saved_words_plan(bf_context *context, const bf_words_source *source,
                               bf_saved_words *packed);
-/* The numbers that tell the layout: op, dtype, the first limbs. */
-enum { BF_SAVED_WORDS_NUMBERS = 4 };
-void bf_saved_words_tell(const bf_saved_words *packed, int numbers[BF_SAVED_WORDS_NUMBERS]);
+/* The numbers that tell the layout: op, dtype, the first limbs of each band; how many. Those that
+ * are no joint kind, or are kept, have BF_SAVED_WORDS_NUMBERS. */
+enum { BF_SAVED_WORDS_NUMBERS = 4, BF_SAVED_WORDS_NUMBERS_MOST = 2 + BF_PARTS_MOST };
+static inline int bf_saved_words_numbers(const bf_saved_words *packed) { return 2 + packed->count; }
+void bf_saved_words_tell(const bf_saved_words *packed, int numbers[]);
 /* Adds the sections. bf_saved_words_put then reads all words again and puts them there; counts
  * (NULL: they are elsewhere) becomes the first word of each, which may be misaligned. */
 void bf_saved_words_add(bf_saved_words *packed, bf_saving *saving, int64_t n);
@@ -70,9 +75,8 @@ typedef struct bf_loaded_words {
 } bf_loaded_words;
 
 /* Finds the sections of n groups, which the numbers tell. */
-void bf_loaded_words_find(bf_loaded_words *column, bf_saved_words of,
-                          const int numbers[BF_SAVED_WORDS_NUMBERS], bf_loading *loading,
-                          int64_t n);
+void bf_loaded_words_find(bf_loaded_words *column, bf_saved_words of, const int numbers[],
+                          bf_loading *loading, int64_t n);
 /* Reads the words of group i; groups are read in turn. Returns false if no state has such words. */
 bool bf_loaded_words_get(bf_loaded_words *column, int64_t i, int64_t rows, int64_t *words);
 /* All groups were read: is the layout the one that they need? So equal groups have equal forms. */

@@ -28,7 +28,7 @@ typedef struct bf_demand {
     const bf_memory *memory;
 } bf_demand;
 
-enum { BF_MEMORY_MOST = 65 /* the keys and aggregates of groups */ };
+enum { BF_MEMORY_MOST = 129 /* the keys of groups, and two arrays of each aggregate */ };
 
 /* ---- the decision: a pure function ----------------------------------------------------------- */
 

@@ -161,7 +161,10 @@ static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
             continue;
         }
         n = least(BATCH, end - at);
-        const bf_rows_batch batch = {slots, x->job->values + at * bytes, n, places_from(&c)};
+        const bf_rows_batch batch = {.slots = slots,
+                                     .values = x->job->values + at * bytes,
+                                     .n = n,
+                                     .other = places_from(&c)};
         if (!walk_elements(&c, n, x->first, slots)) return BF_E_ARGUMENT;
         if (!absorb_batch(x, &batch)) return BF_E_MEMORY;
     }
@@ -183,7 +186,7 @@ static bool open_slots(const make_job *m, bf_accumulators *a) {
     const bf_slots_job *job = m->job;
     const int64_t n = end_row(job->rows) * job->rows->width - m->begin;
     const char *values = job->values + m->begin * bf_dtype_bytes(job->dtype);
-    return bf_accumulators_expect(a, 0, values, n) && bf_accumulators_grow(a, m->room);
+    return bf_accumulators_expect(a, 0, values, NULL, n) && bf_accumulators_grow(a, m->room);
 }
 
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {

@@ -38,15 +38,15 @@ typedef struct few_job {
 static bool absorb_few(const bf_group_rows *r, bf_group_partition *partition, int64_t first,
                        int64_t n) {
     const bf_cpu_groups *g = r->groups;
-    const char *values[BF_AGGREGATES_MAX];
+    const char *values[BF_GROUP_ARRAYS];
     _Alignas(16) char ranks[FEW_BATCH * 16];
     const int64_t batch = FEW_BATCH;
     for (int64_t at = first; at < first + n; at += batch) {
         int64_t some = least(first + n - at, batch);
         const bf_stream keys = {r->keys + at * bf_key_bytes(g->key), bf_key_bytes(g->key)};
         g->loops->rank(g->key, keys.at, some, ranks);
-        for (int c = 0; c < g->count; c++)
-            values[c] = r->values[c] + at * bf_number_bytes(g->dtypes[c]);
+        for (int c = 0; c < g->arrays; c++)
+            values[c] = r->values[c] + at * bf_number_bytes(g->array_dtypes[c]);
         if (!bf_partition_absorb(g, partition, ranks, keys, values, some)) return false;
     }
     return true;
@@ -94,13 +94,15 @@ typedef struct block {
 
 static bool absorb_partition(const block *b, int64_t partition) {
     const bf_cpu_groups *g = b->parting.rows->groups;
-    const char *values[BF_AGGREGATES_MAX];
+    const char *values[BF_GROUP_ARRAYS];
     int64_t first = b->parting.begin[partition], n = b->parting.begin[partition + 1] - first;
-    for (int c = 0; c < g->count; c++)
-        values[c] = b->parting.values[c] + first * bf_number_bytes(g->dtypes[c]);
+    for (int c = 0; c < g->arrays; c++)
+        values[c] = b->parting.values[c] + first * bf_number_bytes(g->array_dtypes[c]);
     bf_group_partition *to = &b->set->partitions[partition];
     for (int c = 0; c < g->count && to->accumulators.room == 0; c++)
-        if (!bf_accumulators_expect(&to->accumulators, c, values[c], n)) return false;
+        if (!bf_accumulators_expect(&to->accumulators, c, values[g->array_of[c]],
+                                    bf_group_second(g, c, values), n))
+            return false;
     return bf_partition_open(g, to) &&
            bf_partition_absorb(g, to, b->parting.ranks + first * g->rank_bytes, bf_stream_none(),
                                values, n);
@@ -238,7 +240,7 @@ bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, 
                               const void *const values[], int64_t n, bool many, bf_group_set *set) {
     int workers = bf_workers(context, n, BF_ROWS_LEAST);
     bf_group_rows r = {.groups = groups, .keys = keys, .n = n};
-    for (int c = 0; c < groups->count; c++) r.values[c] = values[c];
+    for (int c = 0; c < groups->arrays; c++) r.values[c] = values[c];
     bf_group_set *sets = bf_calloc((size_t)workers, sizeof *sets);
     *set = (bf_group_set){0};
     bf_status status =

@@ -63,6 +63,9 @@ typedef struct bf_cpu_groups {
     int count;
     bf_dtype dtypes[BF_AGGREGATES_MAX]; /* the columns' dtypes, which every partition has */
     unsigned parts[BF_AGGREGATES_MAX];  /* the parts that they keep */
+    int array_of[BF_AGGREGATES_MAX];    /* a column's first array of values */
+    int arrays;                         /* of all columns, pairs in two each */
+    bf_dtype array_dtypes[BF_GROUP_ARRAYS];
     bf_hash_seed seed;
     const bf_group_loops *loops;
     const bf_accumulate_loops *accumulate;
@@ -128,7 +131,15 @@ bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *parti
 void bf_partition_direct(const bf_cpu_groups *groups, bf_group_partition *partition);
 void bf_partition_end_direct(bf_group_partition *partition);
 
-/* Absorbs n rows: their ranks, and the values of each column. keys: what the ranks are made of, or
+/* The second array of a column of pairs; else NULL. */
+static inline const char *bf_group_second(const bf_cpu_groups *groups, int column,
+                                          const char *const values[]) {
+    const int next = column + 1 < groups->count ? groups->array_of[column + 1] : groups->arrays;
+    const int second = groups->array_of[column] + 1;
+    return second < next ? values[second] : NULL;
+}
+
+/* Absorbs n rows: their ranks, and the arrays of values. keys: what the ranks are made of, or
  * none. false: no memory. */
 bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *partition,
                          const void *ranks, bf_stream keys, const char *const values[], int64_t n);
@@ -140,7 +151,7 @@ void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *partitio
 /* --- share.c --- */
 
 /* Sets of[i] for every aggregate that the caller asked for, by the addresses of their values: those
- * of one dtype that have the same values get the same column. */
+ * of one dtype that have the same values get the same column, but joint kinds with no other. */
 void bf_group_shares_of(const bf_cpu_groups *groups, const void *const values[], int of[]);
 /* Gives every aggregate a column of its own; the groups have no set yet. */
 void bf_group_share_none(bf_cpu_groups *groups);

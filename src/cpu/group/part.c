@@ -6,7 +6,7 @@ enum { BATCH = BF_GROUP_BATCH / 2 }; /* ranks on the stack */
 int64_t bf_group_row_bytes(const bf_group_rows *r) {
     const bf_cpu_groups *g = r->groups;
     int64_t bytes = bf_key_bytes(g->key);
-    for (int c = 0; c < g->count; c++) bytes += bf_number_bytes(g->dtypes[c]);
+    for (int c = 0; c < g->arrays; c++) bytes += bf_number_bytes(g->array_dtypes[c]);
     return bytes;
 }
 
@@ -91,8 +91,8 @@ static bf_status scatter_piece(void *arg, int worker, int64_t i, int64_t unused)
     int64_t at[BF_PARTITIONS];
     memcpy(at, p->at[i], sizeof at);
     scatter_ranks(p, at, first, end);
-    for (int c = 0; c < g->count; c++) {
-        const int bytes = bf_number_bytes(g->dtypes[c]);
+    for (int c = 0; c < g->arrays; c++) {
+        const int bytes = bf_number_bytes(g->array_dtypes[c]);
         const char *from = p->rows->values[c] + (p->first + first) * bytes;
         memcpy(at, p->at[i], sizeof at);
         scatter_values(p->partitions + first, at, from, p->values[c], end - first, bytes);
@@ -107,8 +107,8 @@ bool bf_parting_open(bf_parting *p, int64_t n) {
     p->ranks = bf_zeros(count * (size_t)g->rank_bytes);
     p->at = bf_calloc((size_t)p->pieces, sizeof *p->at);
     bool made = p->partitions != NULL && p->ranks != NULL && p->at != NULL;
-    for (int c = 0; c < g->count && made; c++) {
-        p->values[c] = bf_zeros(count * (size_t)bf_number_bytes(g->dtypes[c]));
+    for (int c = 0; c < g->arrays && made; c++) {
+        p->values[c] = bf_zeros(count * (size_t)bf_number_bytes(g->array_dtypes[c]));
         made = p->values[c] != NULL;
     }
     return made;
@@ -118,7 +118,7 @@ void bf_parting_close(bf_parting *p) {
     bf_free(p->partitions);
     bf_free(p->ranks);
     bf_free(p->at);
-    for (int c = 0; c < p->rows->groups->count; c++) bf_free(p->values[c]);
+    for (int c = 0; c < p->rows->groups->arrays; c++) bf_free(p->values[c]);
 }
 
 bf_status bf_parting_run(bf_context *context, int workers, bf_parting *p, int64_t bytes) {

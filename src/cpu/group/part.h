@@ -8,7 +8,7 @@
 typedef struct bf_group_rows {
     const bf_cpu_groups *groups;
     const char *keys;
-    const char *values[BF_AGGREGATES_MAX]; /* one for each column */
+    const char *values[BF_GROUP_ARRAYS]; /* the arrays of the columns */
     int64_t n;
 } bf_group_rows;
 
@@ -22,7 +22,7 @@ typedef struct bf_parting {
     int pieces;                    /* workers part them, one by one */
     uint8_t *partitions;           /* one for each row */
     char *ranks;
-    char *values[BF_AGGREGATES_MAX];
+    char *values[BF_GROUP_ARRAYS];
     int64_t (*at)[BF_PARTITIONS]; /* where each piece's rows go */
     int64_t begin[BF_PARTITIONS + 1];
 } bf_parting;

@@ -221,8 +221,11 @@ bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, con
             return false;
         if (!bf_accumulators_open(a, groups->accumulate, numbers, some)) return false;
         for (int c = 0; c < groups->count; c++) {
+            const int64_t begin = at * bf_number_bytes(groups->dtypes[c]);
+            const char *second = bf_group_second(groups, c, values);
             const bf_rows_batch b = {.slots = numbers,
-                                     .values = values[c] + at * bf_number_bytes(groups->dtypes[c]),
+                                     .values = values[groups->array_of[c]] + begin,
+                                     .second = second != NULL ? second + begin : NULL,
                                      .n = some};
             if (!bf_accumulators_absorb(a, groups->accumulate, c, &b)) return false;
         }

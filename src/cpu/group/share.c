@@ -4,12 +4,36 @@
 
 #include <string.h>
 
+/* The joint kind of an aggregate as the part of a column; 0: another kind. */
+static unsigned joint_part(bf_aggregate a) {
+    const unsigned part = bf_part_of(a.op);
+    return bf_part_is_joint(part) ? part : 0;
+}
+
+static bool may_share(bf_aggregate a, const void *const a_values[], bf_aggregate b,
+                      const void *const b_values[]) {
+    return a.dtype == b.dtype && joint_part(a) == joint_part(b) &&
+           memcmp(a_values, b_values, (size_t)bf_aggregate_arrays(a) * sizeof *a_values) == 0;
+}
+
 void bf_group_shares_of(const bf_cpu_groups *g, const void *const values[], int of[]) {
+    const void *const *of_each[BF_AGGREGATES_MAX];
     int count = 0;
     for (int i = 0; i < g->asked; i++) {
         int k = 0;
-        while (k < i && !(values[k] == values[i] && g->wanted[k].dtype == g->wanted[i].dtype)) k++;
+        of_each[i] = values;
+        values += bf_aggregate_arrays(g->wanted[i]);
+        while (k < i && !may_share(g->wanted[k], of_each[k], g->wanted[i], of_each[i])) k++;
         of[i] = k < i ? of[k] : count++;
+    }
+}
+
+static void set_arrays(bf_cpu_groups *g) {
+    g->arrays = 0;
+    for (int c = 0; c < g->count; c++) {
+        g->array_of[c] = g->arrays;
+        for (int k = bf_kind_takes_pairs(bf_bands_kind(g->parts[c])) ? 2 : 1; k > 0; k--)
+            g->array_dtypes[g->arrays++] = g->dtypes[c];
     }
 }
 
@@ -22,6 +46,7 @@ static void set_shares(bf_cpu_groups *g, const int of[]) {
         g->parts[of[i]] |= bf_part_of(g->wanted[i].op);
         if (of[i] >= g->count) g->count = of[i] + 1;
     }
+    set_arrays(g);
 }
 
 void bf_group_share_none(bf_cpu_groups *g) {

@@ -51,7 +51,7 @@ typedef struct sorted_rows {
     const bf_order_sorter *sorter;
     const char *ranks;
     const char *index; /* where the values of each are; NULL: in their order, or there are none */
-    const char *values[BF_AGGREGATES_MAX];
+    const char *values[BF_GROUP_ARRAYS];
     int64_t n;
 } sorted_rows;
 
@@ -66,7 +66,9 @@ static bool make_room(const sorted_rows *r, bf_group_partition *s) {
     s->ranks = bf_alloc((size_t)(size * r->sorter->bytes));
     if (s->ranks == NULL) return false;
     for (int c = 0; c < r->groups->count; c++)
-        if (!bf_accumulators_expect(a, c, r->values[c], r->n)) return false;
+        if (!bf_accumulators_expect(a, c, r->values[r->groups->array_of[c]],
+                                    bf_group_second(r->groups, c, r->values), r->n))
+            return false;
     if (!bf_accumulators_grow(a, (size_t)size)) return false;
     s->size = s->room = (uint32_t)size;
     return true;
@@ -122,19 +124,29 @@ static void number_rows(int bytes, walk *w, const char *ranks, int64_t n, char *
         number_as(8, w, ranks, n, to, numbers);
 }
 
-/* Absorbs the values of a batch of rows from `first` on. */
-static bool absorb_values(const sorted_rows *r, bf_accumulators *a, int64_t first, int64_t n,
-                          const uint32_t *numbers) {
+/* The values of n rows from `first` on, in order. taken: room for them. */
+static const char *take_values(const sorted_rows *r, int bytes, const char *values, int64_t first,
+                               int64_t n, char *taken) {
+    if (values == NULL || r->index == NULL) return values != NULL ? values + first * bytes : NULL;
+    bf_order_take(bytes, values, r->index + 8 * first, n, taken);
+    return taken;
+}
+
+/* Absorbs the values of a batch of rows from `first` on. Not inlined: its room is on the stack. */
+static __attribute__((noinline)) bool absorb_values(const sorted_rows *r, bf_accumulators *a,
+                                                    int64_t first, int64_t n,
+                                                    const uint32_t *numbers) {
     const bf_cpu_groups *g = r->groups;
-    char taken[16 * BATCH];
+    char taken[2][16 * BATCH];
     if (!bf_accumulators_open(a, g->accumulate, numbers, n)) return false;
     for (int c = 0; c < g->count; c++) {
         const int bytes = bf_number_bytes(g->dtypes[c]);
-        bf_rows_batch b = {.slots = numbers, .values = taken, .n = n};
-        if (r->index != NULL)
-            bf_order_take(bytes, r->values[c], r->index + 8 * first, n, taken);
-        else
-            b.values = r->values[c] + first * bytes;
+        const char *second = bf_group_second(g, c, r->values);
+        const bf_rows_batch b = {
+            .slots = numbers,
+            .values = take_values(r, bytes, r->values[g->array_of[c]], first, n, taken[0]),
+            .second = take_values(r, bytes, second, first, n, taken[1]),
+            .n = n};
         if (!bf_accumulators_absorb(a, g->accumulate, c, &b)) return false;
     }
     return true;
@@ -269,8 +281,8 @@ static bf_status sort_ranges(void *arg, int worker, int64_t first, int64_t n) {
                          .ranks = parting->ranks + begin * x->sorter.bytes,
                          .n = parting->begin[p + 1] - begin};
         if (r.n == 0) continue;
-        for (int c = 0; c < g->count; c++)
-            r.values[c] = parting->values[c] + begin * bf_number_bytes(g->dtypes[c]);
+        for (int c = 0; c < g->arrays; c++)
+            r.values[c] = parting->values[c] + begin * bf_number_bytes(g->array_dtypes[c]);
         sort_range(&r, x->rooms + worker * x->room * ROW_BYTES);
         bf_group_partition *s = &x->set->partitions[p];
         if (!make_room(&r, s) || !absorb_rows(&r, s)) return BF_E_MEMORY;

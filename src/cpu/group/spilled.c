@@ -460,9 +460,12 @@ typedef struct rows {
 static bf_status add_rows(bf_context *context, bf_cpu_groups *g, const void *from, int64_t first,
                           int64_t n) {
     const rows *r = from;
-    const void *values[BF_AGGREGATES_MAX];
+    const void *values[BF_GROUP_ARRAYS];
+    int count = 0;
     for (int i = 0; i < g->asked; i++)
-        values[i] = (const char *)r->values[i] + first * bf_number_bytes(g->wanted[i].dtype);
+        for (int k = 0; k < bf_aggregate_arrays(g->wanted[i]); k++, count++)
+            values[count] =
+                (const char *)r->values[count] + first * bf_number_bytes(g->wanted[i].dtype);
     return bf_group_memory.absorb(context, g, r->keys + first * bf_key_bytes(g->key), values, n);
 }
 

@@ -67,7 +67,7 @@ static ALWAYS_INLINE bool is_apart(bf_format f, uint64_t x) {
 /* Returns the special that a float is, or -1. */
 static ALWAYS_INLINE int special_of(bf_format f, uint64_t x) {
     if (bf_is_nan(f, x)) return BF_SPECIAL_NAN;
-    if (x == bf_format_sign(f)) return BF_SPECIAL_NEG_ZERO;
+    if (x == bf_format_sign(f)) return BF_SPECIAL_LAST;
     if (!bf_is_inf(f, x)) return -1;
     return x & bf_format_sign(f) ? BF_SPECIAL_NEG_INF : BF_SPECIAL_POS_INF;
 }
@@ -127,8 +127,8 @@ static ALWAYS_INLINE int term_bits(bf_dtype dtype, int factors) {
 }
 
 static ALWAYS_INLINE place place_of(const bf_accumulators *a, const bf_accumulator_column *c,
-                                    int factors, unsigned counts) {
-    const bf_band *band = factors == 1 ? &c->sum : &c->products;
+                                    int number, int factors, unsigned counts) {
+    const bf_band *band = &c->bands[number];
     const bf_format f = bf_format_of(c->dtype);
     const int fits = band->top - term_bits(c->dtype, factors) + 1;
     place p = {.sums = a->records + band->at, .stride = a->stride, .words = band->words};
@@ -219,7 +219,7 @@ static void add_wide_square(const place *p, size_t slot, bf_i128 x) {
 /* Adds values from i on: x, or (factors 2) x^2. */
 static int64_t add_wide(const bf_accumulators *a, const bf_accumulator_column *c, int factors,
                         unsigned counts, const bf_rows_batch *b, int64_t i) {
-    const place p = place_of(a, c, factors, counts);
+    const place p = place_of(a, c, factors == 1 ? BF_BAND_SUM : BF_BAND_PRODUCTS, factors, counts);
     if (p.end == 0) return i;
     for (; i < b->n; i++) {
         const bf_i128 x = bf_load_i128(b->values + i * 16);
@@ -251,7 +251,7 @@ static int64_t absorb_wide(const bf_accumulators *a, const bf_accumulator_column
     if (part == BF_PART_PRODUCTS) return add_wide(a, c, 2, counts, b, i);
     if (part != BF_PART_SUM) return compare_wide(a, c, part == BF_PART_GREATEST, counts, b, i);
     const int64_t stop = add_wide(a, c, 1, counts, b, i);
-    const bf_rows_batch done = {b->slots, b->values, stop, b->other};
+    const bf_rows_batch done = {.slots = b->slots, .values = b->values, .n = stop};
     if (c->parts & BF_PART_LEAST) compare_wide(a, c, false, 0, &done, i);
     if (c->parts & BF_PART_GREATEST) compare_wide(a, c, true, 0, &done, i);
     return stop;
@@ -340,7 +340,7 @@ static ALWAYS_INLINE void add_rows(const place *p, const bf_accumulator_column *
     const size_t stride = p->stride;
     const int64_t n = b->n;
     const bf_stream values = {b->values, bf_dtype_bytes(c->dtype)}, other = b->other;
-    const int rows = p->rows, at = c->sum.at;
+    const int rows = p->rows, at = c->bands[BF_BAND_SUM].at;
     const int least = c->parts & BF_PART_LEAST ? c->least_at - at : 0;
     const int greatest = c->parts & BF_PART_GREATEST ? c->greatest_at - at : 0;
     for (int64_t first = 0, i = 0; first < n; first += BF_STREAM_ROWS) {
@@ -403,6 +403,10 @@ static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *restrict values,
         s->keys[i] = bf_order_rank(dtype, bf_load_bits(values + i * bytes, bytes));
 }
 
+/* ---- joint kinds ----------------------------------------------------------------------------- */
+
+#include "cpu/reduce/joint_loops.h"
+
 /* ---- by dtype -------------------------------------------------------------------------------- */
 
 /* The loops above, compiled with a dtype as a constant: each once, because they are long. */
@@ -415,6 +419,7 @@ typedef struct dtype_loops {
                            const bf_rows_batch *b, int64_t i, int64_t end);
     int64_t (*compare)(const bf_accumulators *a, const bf_accumulator_column *c, bool greatest,
                        unsigned counts, const bf_rows_batch *b, int64_t i);
+    void (*make_factors)(const char *values, int64_t n, factors *x);
 } dtype_loops;
 
 #define BF_X(id, number, name, bytes, type, ...)                                                   \
@@ -438,14 +443,17 @@ typedef struct dtype_loops {
                                   bool greatest, unsigned counts, const bf_rows_batch *b,          \
                                   int64_t i) {                                                     \
         return compare_keys(a, c, BF_##id, greatest, counts, b, i);                                \
+    }                                                                                              \
+    static void make_factors_##name(const char *values, int64_t n, factors *x) {                   \
+        make_factors(BF_##id, values, n, x);                                                       \
     }
 BF_DTYPE_LIST(BF_X)
 #undef BF_X
 
 static const dtype_loops all_loops[] = {
 #define BF_X(id, number, name, bytes, type, ...)                                                   \
-    [BF_##id] = {make_terms_##name, make_keys_##name, add_terms_##name, add_squares_##name,        \
-                 compare_##name},
+    [BF_##id] = {make_terms_##name,  make_keys_##name, add_terms_##name,                           \
+                 add_squares_##name, compare_##name,   make_factors_##name},
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
 };
@@ -455,7 +463,7 @@ static int64_t take_terms(const place *p, const bf_accumulators *a, const bf_acc
                           const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
                           int64_t i, int64_t end) {
     const int64_t stop = loops->add_terms(p, c, counts, b, i, end);
-    const bf_rows_batch done = {b->slots, b->values, stop, b->other};
+    const bf_rows_batch done = {.slots = b->slots, .values = b->values, .n = stop};
     if (c->parts & BF_PART_LEAST) loops->compare(a, c, false, 0, &done, i);
     if (c->parts & BF_PART_GREATEST) loops->compare(a, c, true, 0, &done, i);
     return stop;
@@ -470,8 +478,10 @@ static int64_t add_stages(const place *p, const bf_accumulators *a, const bf_acc
     if (!bf_dtype_is_float(c->dtype) && p->end == 0) return i;
     while (i < b->n) {
         const int64_t n = b->n - i < STAGE ? b->n - i : STAGE;
-        const bf_rows_batch some = {b->slots + i, b->values + i * bytes, n,
-                                    bf_stream_from(b->other, i)};
+        const bf_rows_batch some = {.slots = b->slots + i,
+                                    .values = b->values + i * bytes,
+                                    .n = n,
+                                    .other = bf_stream_from(b->other, i)};
         if (loops->make_terms(p, some.values, n, &s)) {
             if (extremes) loops->make_keys(some.values, n, &s);
             add_by_words(p, c, p->words, &some, &s);
@@ -489,7 +499,7 @@ static int64_t add_stages(const place *p, const bf_accumulators *a, const bf_acc
 static int64_t add_sums(const bf_accumulators *a, const bf_accumulator_column *c,
                         const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
                         int64_t i) {
-    const place p = place_of(a, c, 1, counts);
+    const place p = place_of(a, c, BF_BAND_SUM, 1, counts);
     if (p.words > 0 && p.words <= staged_words(c->dtype))
         return add_stages(&p, a, c, loops, counts, b, i);
     return take_terms(&p, a, c, loops, counts, b, i, b->n);
@@ -498,12 +508,42 @@ static int64_t add_sums(const bf_accumulators *a, const bf_accumulator_column *c
 static int64_t add_squares(const bf_accumulators *a, const bf_accumulator_column *c,
                            const dtype_loops *loops, unsigned counts, const bf_rows_batch *b,
                            int64_t i) {
-    const place p = place_of(a, c, 2, counts);
+    const place p = place_of(a, c, BF_BAND_PRODUCTS, 2, counts);
     return loops->add_squares(&p, c, counts, b, i, b->n);
+}
+
+/* Adds rows from i on, of a joint kind. */
+static int64_t absorb_joint(const bf_accumulators *a, const bf_accumulator_column *c, bf_kind kind,
+                            unsigned counts, const bf_rows_batch *b, int64_t i) {
+    const int bytes = bf_number_bytes(c->dtype);
+    const bf_parts parts = bf_parts_of(kind, c->dtype);
+    joint_rows r = {.column = c, .counts = counts};
+    factors x, y;
+    for (int k = 0; k < parts.count; k++) {
+        r.places[k] = place_of(a, c, k, parts.part[k].a + parts.part[k].b, counts);
+        if (!bf_dtype_is_float(c->dtype) && r.places[k].end == 0) return i;
+    }
+    for (int64_t done = 0; i < b->n; i += done) {
+        r.slots = b->slots + i;
+        r.values = b->values + i * bytes;
+        r.second = b->second != NULL ? b->second + i * bytes : NULL;
+        r.n = b->n - i < FACTORS ? b->n - i : FACTORS;
+        if (c->dtype == BF_I128) {
+            add_joint_wide(&r, kind);
+            done = r.n;
+            continue;
+        }
+        all_loops[c->dtype].make_factors(r.values, r.n, &x);
+        if (r.second != NULL) all_loops[c->dtype].make_factors(r.second, r.n, &y);
+        done = add_joint_rows(&r, kind, &x, &y, r.n);
+        if (done < r.n) return i + done;
+    }
+    return i;
 }
 
 static int64_t absorb_part(const bf_accumulators *a, const bf_accumulator_column *c, unsigned part,
                            unsigned counts, const bf_rows_batch *b, int64_t i) {
+    if (bf_part_is_joint(part)) return absorb_joint(a, c, bf_bands_kind(part), counts, b, i);
     if (c->dtype == BF_I128) return absorb_wide(a, c, part, counts, b, i);
     const dtype_loops *loops = &all_loops[c->dtype];
     switch (part) {

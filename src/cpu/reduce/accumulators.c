@@ -17,10 +17,10 @@ static size_t lay_out(bf_accumulators *a) {
     int at = a->uncounted ? 0 : 1;
     for (int c = 0; c < a->count; c++) {
         bf_accumulator_column *column = &a->columns[c];
-        column->sum.at = at;
-        at += column->sum.words;
-        column->products.at = at;
-        at += column->products.words;
+        for (int b = 0; column->kept >> b != 0; b++) {
+            column->bands[b].at = at;
+            at += column->bands[b].words;
+        }
         column->least_at = at;
         if (column->parts & BF_PART_LEAST) at += bf_key_words(column->dtype);
         column->greatest_at = at;
@@ -29,12 +29,16 @@ static size_t lay_out(bf_accumulators *a) {
     return (size_t)at;
 }
 
+static void init_column(bf_accumulator_column *c) {
+    const bf_parts p = bf_parts_of(bf_bands_kind(c->parts), c->dtype);
+    for (int b = 0; b < p.count; b++) c->bands[b] = (bf_band){.layout = p.part[b].layout};
+    c->kept = (1u << p.count) - 1;
+    if (!bf_part_is_joint(c->parts)) c->kept &= c->parts;
+    c->specials = NULL;
+}
+
 void bf_accumulators_init(bf_accumulators *a, bf_accumulator_column *columns, int count) {
-    for (int c = 0; c < count; c++) {
-        columns[c].sum = (bf_band){.layout = bf_layout_sum(columns[c].dtype)};
-        columns[c].products = (bf_band){.layout = bf_layout_products(columns[c].dtype)};
-        columns[c].specials = NULL;
-    }
+    for (int c = 0; c < count; c++) init_column(&columns[c]);
     *a = (bf_accumulators){.count = count, .columns = columns};
     a->stride = lay_out(a);
 }
@@ -136,19 +140,20 @@ static void add_number(int64_t *to, int words, int limb, const int64_t *from, in
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
+static void add_band(const bf_band *to, int64_t *record, const bf_band *from,
+                     const int64_t *other) {
+    if (from->words > 0)
+        add_number(record + to->at, to->words, from->first - to->first, other + from->at,
+                   from->words);
+}
+
 /* Copies the parts of a record in one layout to another, which is empty. */
 static void move_record(const bf_accumulators *from, const int64_t *old, const bf_accumulators *to,
                         int64_t *new) {
     if (!from->uncounted) new[0] = old[0];
     for (int c = 0; c < from->count; c++) {
         const bf_accumulator_column *x = &from->columns[c], *y = &to->columns[c];
-        if (x->sum.words > 0)
-            add_number(new + y->sum.at, y->sum.words, x->sum.first - y->sum.first, old + x->sum.at,
-                       x->sum.words);
-        if (x->products.words > 0)
-            add_number(new + y->products.at, y->products.words,
-                       x->products.first - y->products.first, old + x->products.at,
-                       x->products.words);
+        for (int b = 0; x->kept >> b != 0; b++) add_band(&y->bands[b], new, &x->bands[b], old);
         const size_t bytes = (size_t)bf_key_words(x->dtype) * sizeof *old;
         if (x->parts & BF_PART_LEAST) memcpy(new + y->least_at, old + x->least_at, bytes);
         if (x->parts & BF_PART_GREATEST) memcpy(new + y->greatest_at, old + x->greatest_at, bytes);
@@ -210,10 +215,13 @@ static bool widen_band(bf_accumulators *a, bf_band *band, int begin, int end, in
 
 /* Makes every band that is in use hold so many deposits. */
 static bool widen_bands(bf_accumulators *a, int64_t deposits) {
-    for (int c = 0; c < 2 * a->count; c++) {
-        bf_band *band = c % 2 ? &a->columns[c / 2].products : &a->columns[c / 2].sum;
+    for (int c = 0; c < BF_PARTS_MOST * a->count; c++) {
+        const bf_accumulator_column *column = &a->columns[c / BF_PARTS_MOST];
+        bf_band *band = &a->columns[c / BF_PARTS_MOST].bands[c % BF_PARTS_MOST];
         const int from = BITS_OF_LIMB * band->first;
-        if (band->words > 0 && !widen_band(a, band, from, from + band->top, deposits)) return false;
+        if ((column->kept >> c % BF_PARTS_MOST & 1) && band->words > 0 &&
+            !widen_band(a, band, from, from + band->top, deposits))
+            return false;
     }
     return true;
 }
@@ -234,46 +242,80 @@ bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
     return true;
 }
 
-static bool adds_nothing(bf_dtype dtype, const char *value) {
-    if (!bf_dtype_is_float(dtype)) return false;
+/* An element as a factor: whether it is zero, infinite or NaN, and else where its last bit is. */
+static bool find_bit(bf_dtype dtype, const char *x, int *position) {
+    *position = 0;
+    if (!bf_dtype_is_float(dtype)) return true;
     const bf_format f = bf_format_of(dtype);
-    const uint64_t magnitude = bf_load_bits(value, bf_dtype_bytes(dtype)) & ~bf_format_sign(f);
-    return magnitude == 0 || magnitude >= bf_format_inf(f);
+    const uint64_t bits = bf_load_bits(x, bf_dtype_bytes(dtype));
+    const uint64_t magnitude = bits & ~bf_format_sign(f);
+    if (magnitude == 0 || magnitude >= bf_format_inf(f)) return false;
+    *position = bf_decode(f, bits).position;
+    return true;
 }
 
-/* The bits that the terms of values [i, n) take; false: they take none, for the caller has changed
- * them meanwhile. */
-static bool measure(const bf_accumulator_column *c, int factors, const bf_rows_batch *b, int64_t i,
+/* The bits that the terms of values [i, n) take in band number k; false: they take none, for the
+ * caller has changed them meanwhile. A pair with an infinity or NaN takes none. */
+static bool measure(const bf_accumulator_column *c, int k, const bf_rows_batch *b, int64_t i,
                     int *begin, int *end) {
     const int bytes = bf_number_bytes(c->dtype);
-    const bool is_float = bf_dtype_is_float(c->dtype);
+    const bf_part part = bf_band_part(c->parts, k);
+    const int factors = part.a + part.b;
     const bf_format f = bf_format_of(c->dtype);
+    const bool is_float = bf_dtype_is_float(c->dtype);
     const int bits = factors * (is_float ? f.fraction + 1 : 8 * bytes);
-    const bf_layout layout = factors == 1 ? c->sum.layout : c->products.layout;
     *begin = INT32_MAX;
     *end = 0;
     for (; i < b->n; i++) {
-        const char *value = b->values + i * bytes;
-        if (adds_nothing(c->dtype, value)) continue;
-        int at = 0;
-        const uint64_t x = is_float ? bf_load_bits(value, bytes) : 0;
-        if (is_float) at = bf_sum_position(f, layout, factors * bf_decode(f, x).position, factors);
+        int x = 0, y = 0, at = 0;
+        if (part.a > 0 && !find_bit(c->dtype, b->values + i * bytes, &x)) continue;
+        if (part.b > 0 && !find_bit(c->dtype, b->second + i * bytes, &y)) continue;
+        if (is_float) at = bf_sum_position(f, c->bands[k].layout, part.a * x + part.b * y, factors);
         *begin = least(*begin, at);
         *end = most(*end, at + bits);
     }
     return *begin < *end;
 }
 
+/* Makes the bands of a column, in a mask, hold the terms of values [i, n). */
+static bool widen_for(bf_accumulators *a, bf_accumulator_column *c, unsigned bands,
+                      const bf_rows_batch *b, int64_t i, int64_t deposits) {
+    int begin, end;
+    for (int k = 0; bands >> k != 0; k++)
+        if ((bands >> k & 1) && measure(c, k, b, i, &begin, &end) &&
+            !widen_band(a, &c->bands[k], begin, end, deposits))
+            return false;
+    return true;
+}
+
+/* Does a column count this value, or pair, apart? second: NULL but of pairs. */
+static bool is_special(const bf_accumulator_column *c, const char *value, const char *second) {
+    if (!bf_dtype_is_float(c->dtype)) return false;
+    const int bytes = bf_dtype_bytes(c->dtype);
+    const bf_format f = bf_format_of(c->dtype);
+    const uint64_t x = bf_load_bits(value, bytes);
+    if (bf_part_is_joint(c->parts))
+        return bf_sum_special_joint(bf_bands_kind(c->parts), f, x,
+                                    second != NULL ? bf_load_bits(second, bytes) : 0) != 0;
+    return bf_is_nan(f, x) || (c->kept != 0 && (x == bf_format_sign(f) || bf_is_inf(f, x)));
+}
+
+static bool is_special_row(const bf_accumulator_column *c, const bf_rows_batch *b, int64_t i) {
+    const int64_t at = i * bf_number_bytes(c->dtype);
+    return is_special(c, b->values + at, b->second != NULL ? b->second + at : NULL);
+}
+
+/* The bands that a part has. */
+static unsigned bands_of(const bf_accumulator_column *c, unsigned part) {
+    return bf_part_is_joint(part) ? c->kept : part & c->kept;
+}
+
 /* Makes the memory that value i needs, at which a loop has stopped. */
 static bool make_room(bf_accumulators *a, bf_accumulator_column *c, unsigned part,
                       const bf_rows_batch *b, int64_t i) {
-    const int bytes = bf_number_bytes(c->dtype), factors = part == BF_PART_SUM ? 1 : 2;
-    int begin, end;
-    if (part == BF_PART_LEAST || part == BF_PART_GREATEST ||
-        adds_nothing(c->dtype, b->values + i * bytes))
+    if (is_special_row(c, b, i))
         return !a->uncounted && bf_accumulator_column_hold_specials(c, a->room);
-    if (!measure(c, factors, b, i, &begin, &end)) return true;
-    return widen_band(a, factors == 1 ? &c->sum : &c->products, begin, end, a->deposits);
+    return widen_for(a, c, bands_of(c, part), b, i, a->deposits);
 }
 
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
@@ -281,7 +323,7 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
     bf_accumulator_column *c = &a->columns[column];
     unsigned counts = BF_COUNT_SPECIALS; /* by the first part alone */
     if (column == 0 && !a->uncounted) counts |= BF_COUNT_ROWS;
-    for (unsigned part = 1; part <= BF_PART_GREATEST; part *= 2) {
+    for (unsigned part = 1; part <= c->parts; part *= 2) {
         if (!(c->parts & part)) continue;
         if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
         int64_t i = 0;
@@ -292,55 +334,35 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
     return true;
 }
 
-/* Does a column count this value apart? */
-static bool is_special(const bf_accumulator_column *c, const char *value) {
-    if (!bf_dtype_is_float(c->dtype)) return false;
-    const bf_format f = bf_format_of(c->dtype);
-    const uint64_t x = bf_load_bits(value, bf_dtype_bytes(c->dtype));
-    const bool sums = (c->parts & (BF_PART_SUM | BF_PART_PRODUCTS)) != 0;
-    return bf_is_nan(f, x) || (sums && (x == bf_format_sign(f) || bf_is_inf(f, x)));
-}
-
 bool bf_accumulator_column_expects_specials(const bf_accumulator_column *c, const char *values,
                                             int64_t n) {
     const int bytes = bf_number_bytes(c->dtype);
     for (int64_t i = 0; i < n; i += n / SAMPLE + 1)
-        if (is_special(c, values + i * bytes)) return true;
+        if (is_special(c, values + i * bytes, NULL)) return true;
     return false;
 }
 
 bool bf_accumulators_ready(bf_accumulators *a, int column, const char *values, int64_t n) {
     bf_accumulator_column *c = &a->columns[column];
     const bf_rows_batch b = {.values = values, .n = n};
-    const int bytes = bf_number_bytes(c->dtype);
-    const unsigned sums[2] = {BF_PART_SUM, BF_PART_PRODUCTS};
     bool special = false;
-    int begin, end;
-    for (int64_t i = 0; i < n && !special; i++) special = is_special(c, values + i * bytes);
+    for (int64_t i = 0; i < n && !special; i++) special = is_special_row(c, &b, i);
     if (special && !bf_accumulator_column_hold_specials(c, a->room)) return false;
-    for (int k = 0; k < 2; k++)
-        if ((c->parts & sums[k]) && measure(c, k + 1, &b, 0, &begin, &end) &&
-            !widen_band(a, k == 0 ? &c->sum : &c->products, begin, end, a->deposits + n))
-            return false;
-    return widen_bands(a, a->deposits + n);
+    return widen_for(a, c, c->kept, &b, 0, a->deposits + n) && widen_bands(a, a->deposits + n);
 }
 
-bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n) {
-    char sample[SAMPLE * 16];
-    const bf_accumulator_column *c = &a->columns[column];
+bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, const char *second,
+                            int64_t n) {
+    char sample[2][SAMPLE * 16];
+    bf_accumulator_column *c = &a->columns[column];
     const size_t bytes = (size_t)bf_number_bytes(c->dtype);
-    const int64_t step = n / SAMPLE + 1;
-    bf_rows_batch b = {.values = sample};
-    int begin, end;
-    for (int64_t i = 0; i < n; i += step, b.n++)
-        memcpy(sample + (size_t)b.n * bytes, values + (size_t)i * bytes, bytes);
-    for (int factors = 1; factors <= 2; factors++) {
-        const unsigned part = factors == 1 ? BF_PART_SUM : BF_PART_PRODUCTS;
-        bf_band *band = factors == 1 ? &a->columns[column].sum : &a->columns[column].products;
-        if (!(c->parts & part) || !measure(c, factors, &b, 0, &begin, &end)) continue;
-        if (!widen_band(a, band, begin, end, a->deposits)) return false;
+    bf_rows_batch b = {.values = sample[0], .second = sample[1]};
+    for (int64_t i = 0; i < n; i += n / SAMPLE + 1, b.n++) {
+        memcpy(sample[0] + (size_t)b.n * bytes, values + (size_t)i * bytes, bytes);
+        if (second != NULL)
+            memcpy(sample[1] + (size_t)b.n * bytes, second + (size_t)i * bytes, bytes);
     }
-    return true;
+    return widen_for(a, c, c->kept, &b, 0, a->deposits);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -361,18 +383,11 @@ bool bf_accumulators_prepare(bf_accumulators *into, const bf_accumulators *from,
         const bf_accumulator_column *x = column_of(from, map, c);
         if (x->specials != NULL && !bf_accumulator_column_hold_specials(to, into->room))
             return false;
-        if ((to->parts & BF_PART_SUM) && !widen_for_band(into, &to->sum, &x->sum)) return false;
-        if ((to->parts & BF_PART_PRODUCTS) && !widen_for_band(into, &to->products, &x->products))
-            return false;
+        for (int b = 0; to->kept >> b != 0; b++)
+            if ((to->kept >> b & 1) && !widen_for_band(into, &to->bands[b], &x->bands[b]))
+                return false;
     }
     return true;
-}
-
-static void add_band(const bf_band *to, int64_t *record, const bf_band *from,
-                     const int64_t *other) {
-    if (from->words > 0)
-        add_number(record + to->at, to->words, from->first - to->first, other + from->at,
-                   from->words);
 }
 
 static void take_least(bf_dtype dtype, int64_t *key, const int64_t *other) {
@@ -389,8 +404,8 @@ void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accum
     if (!into->uncounted) record[0] += other[0];
     for (int c = 0; c < into->count; c++) {
         const bf_accumulator_column *to = &into->columns[c], *x = column_of(from, map, c);
-        if (to->parts & BF_PART_SUM) add_band(&to->sum, record, &x->sum, other);
-        if (to->parts & BF_PART_PRODUCTS) add_band(&to->products, record, &x->products, other);
+        for (int b = 0; to->kept >> b != 0; b++)
+            if (to->kept >> b & 1) add_band(&to->bands[b], record, &x->bands[b], other);
         if (to->parts & BF_PART_LEAST)
             take_least(to->dtype, record + to->least_at, other + x->least_at);
         if (to->parts & BF_PART_GREATEST)
@@ -405,10 +420,13 @@ void bf_accumulators_merge(const bf_accumulators *into, size_t i, const bf_accum
 /* Sets specials to those that words of a state count. */
 static void specials_of(bf_kind kind, const int64_t *words, int64_t specials[BF_SPECIALS]) {
     const bool sum = kind != BF_KIND_EXTREME;
-    specials[BF_SPECIAL_NAN] = sum ? words[BF_SUM_NAN] : words[BF_EXTREME_NAN];
-    specials[BF_SPECIAL_POS_INF] = sum ? words[BF_SUM_POS_INF] : 0;
-    specials[BF_SPECIAL_NEG_INF] = sum ? words[BF_SUM_NEG_INF] : 0;
-    specials[BF_SPECIAL_NEG_ZERO] = sum ? words[BF_SUM_NEG_ZERO] : 0;
+    for (int k = 0; k < BF_SPECIALS; k++) specials[k] = sum ? words[bf_special_word(kind, k)] : 0;
+    if (!sum) specials[BF_SPECIAL_NAN] = words[BF_EXTREME_NAN];
+}
+
+/* The band of part number i of a kind. */
+static bf_band *band_of(bf_accumulator_column *c, const bf_part *part, int i) {
+    return &c->bands[bf_part_is_joint(c->parts) ? i : part->a - 1];
 }
 
 /* Widens a band for the limbs of n states, which stand at `limbs` in each. */
@@ -428,7 +446,6 @@ static bool prepare_words(bf_accumulators *a, int column, bf_kind kind, const in
                           size_t n) {
     static const int64_t none[BF_SPECIALS];
     bf_accumulator_column *c = &a->columns[column];
-    const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
     const size_t each = (size_t)bf_state_words(kind, c->dtype, NULL);
     bool special = false;
     for (size_t i = 0; i < n && !special; i++) {
@@ -439,14 +456,16 @@ static bool prepare_words(bf_accumulators *a, int column, bf_kind kind, const in
     if (special && !bf_accumulator_column_hold_specials(c, a->room)) return false;
     if (!hold_deposits(a, 1)) return false;
     if (kind == BF_KIND_EXTREME) return true;
-    return (s.sum.limbs == 0 || widen_for_limbs(a, &c->sum, words + s.sum_at, n, each)) &&
-           (s.products.limbs == 0 ||
-            widen_for_limbs(a, &c->products, words + s.products_at, n, each));
+    const bf_parts p = bf_parts_of(kind, c->dtype);
+    for (int i = 0; i < p.count; i++)
+        if (!widen_for_limbs(a, band_of(c, &p.part[i], i), words + p.part[i].at, n, each))
+            return false;
+    return true;
 }
 
 /* Adds carried limbs to a band that holds them. */
 static void add_limbs(const bf_band *band, int64_t *record, const int64_t *limbs) {
-    int64_t words[BF_SUM_WORDS_MAX / 2];
+    int64_t words[BF_LIMBS_MOST / 2 + 1];
     if (band->words == 0) return;
     for (int k = 0; k < band->words; k++) {
         uint64_t word = 0;
@@ -462,9 +481,8 @@ static void add_limbs(const bf_band *band, int64_t *record, const int64_t *limbs
 
 static void add_state(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
                       const int64_t *words) {
-    const bf_accumulator_column *c = &a->columns[column];
+    bf_accumulator_column *c = &a->columns[column];
     const bf_kind kind = bf_kind_of(op, c->dtype);
-    const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
     int64_t *record = bf_record(a, slot), specials[BF_SPECIALS];
     specials_of(kind, words, specials);
     for (size_t k = 0; k < BF_SPECIALS && c->specials != NULL; k++)
@@ -475,8 +493,9 @@ static void add_state(const bf_accumulators *a, int column, bf_reduction op, siz
         take_least(c->dtype, record + (bf_is_greatest(op) ? c->greatest_at : c->least_at), key);
         return;
     }
-    if (s.sum.limbs > 0) add_limbs(&c->sum, record, words + s.sum_at);
-    if (s.products.limbs > 0) add_limbs(&c->products, record, words + s.products_at);
+    const bf_parts p = bf_parts_of(kind, c->dtype);
+    for (int i = 0; i < p.count; i++)
+        add_limbs(band_of(c, &p.part[i], i), record, words + p.part[i].at);
 }
 
 bool bf_accumulators_add_words(bf_accumulators *a, int column, bf_reduction op, size_t first,
@@ -499,7 +518,7 @@ static void read_limbs(const bf_band *band, const int64_t *record, int64_t *limb
 
 void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
                            int64_t *words) {
-    const bf_accumulator_column *c = &a->columns[column];
+    bf_accumulator_column *c = &a->columns[column];
     const bf_kind kind = bf_kind_of(op, c->dtype);
     const int64_t *record = bf_record(a, slot);
     if (kind == BF_KIND_EXTREME) {
@@ -515,8 +534,8 @@ void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op
         words[BF_EXTREME_COUNT] = record[0];
         return;
     }
-    const bf_sum_shape s = bf_sum_shape_of(kind, c->dtype);
-    bf_accumulator_column_counts(c, slot, kind, record[0], words);
-    if (s.sum.limbs > 0) read_limbs(&c->sum, record, words + s.sum_at);
-    if (s.products.limbs > 0) read_limbs(&c->products, record, words + s.products_at);
+    const bf_parts p = bf_parts_of(kind, c->dtype);
+    bf_accumulator_column_counts(c, slot, kind, bf_rows_of(a, slot), words);
+    for (int i = 0; i < p.count; i++)
+        read_limbs(band_of(c, &p.part[i], i), record, words + p.part[i].at);
 }

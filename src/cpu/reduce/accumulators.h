@@ -3,7 +3,8 @@
  * A slot has a record of 64-bit words: how many rows it has, and what the columns keep. A column is
  * an array of values that is absorbed; it keeps any of a sum, a sum of squares, the least and the
  * greatest value. So the sum, the mean, the variance and the maximum of one array are one column,
- * and a row touches one or two lines of memory.
+ * and a row touches one or two lines of memory. Or a column is one array or two, and keeps all sums
+ * of a joint kind.
  *
  * A sum is a number in two's complement, of as many words as the terms of all slots have needed (a
  * band): usually two. NaNs, infinities and -0 are counted apart, in memory that exists only where
@@ -32,18 +33,24 @@ typedef struct bf_band {
 enum {
     BF_PART_SUM = 1,
     BF_PART_PRODUCTS = 2,
-    BF_PART_LEAST = 4,   /* as order keys: rules/key/order.h; of BF_I128 as two words, the high
-                            one first */
-    BF_PART_GREATEST = 8 /* complemented */
+    BF_PART_LEAST = 4,    /* as order keys: rules/key/order.h; of BF_I128 as two words, the high
+                             one first */
+    BF_PART_GREATEST = 8, /* complemented */
+    BF_PART_JOINT = 16    /* then for each joint kind a bit, with which there is no other part */
 };
 
-/* The values that are counted apart; integers have none. */
-enum { BF_SPECIAL_NAN, BF_SPECIAL_POS_INF, BF_SPECIAL_NEG_INF, BF_SPECIAL_NEG_ZERO, BF_SPECIALS };
+/* The values that are counted apart; integers have none. The last one is -0, or of a joint kind an
+ * invalid pair. */
+enum { BF_SPECIAL_NAN, BF_SPECIAL_POS_INF, BF_SPECIAL_NEG_INF, BF_SPECIAL_LAST, BF_SPECIALS };
+
+/* The bands of a column that is not joint: of the sum and of the products. */
+enum { BF_BAND_SUM, BF_BAND_PRODUCTS };
 
 typedef struct bf_accumulator_column {
     bf_dtype dtype;
     unsigned parts;
-    bf_band sum, products;
+    unsigned kept; /* a bit for each band that is */
+    bf_band bands[BF_PARTS_MOST];
     int least_at, greatest_at; /* in a record */
     int64_t *specials;         /* BF_SPECIALS of each slot; NULL: none yet */
 } bf_accumulator_column;
@@ -61,12 +68,29 @@ typedef struct bf_accumulators {
 
 /* The part that an aggregate needs. */
 static inline unsigned bf_part_of(bf_reduction op) {
-    switch (bf_kind_of(op, BF_NONE)) {
+    const bf_kind kind = bf_kind_of(op, BF_NONE);
+    if (bf_kind_is_joint(kind)) return BF_PART_JOINT << (kind - BF_KIND_POWERS);
+    switch (kind) {
     case BF_KIND_SUM: return BF_PART_SUM;
     case BF_KIND_SQUARES: return BF_PART_PRODUCTS;
     case BF_KIND_MOMENTS: return BF_PART_SUM | BF_PART_PRODUCTS;
     default: return bf_is_greatest(op) ? BF_PART_GREATEST : BF_PART_LEAST;
     }
+}
+
+static inline bool bf_part_is_joint(unsigned parts) { return parts >= BF_PART_JOINT; }
+
+/* The kind whose sums a column has in its bands: of one that is not joint, the moments. */
+static inline bf_kind bf_bands_kind(unsigned parts) {
+    for (unsigned k = BF_KIND_POWERS; k <= BF_KIND_WEIGHTED; k++)
+        if (parts & (unsigned)BF_PART_JOINT << (k - BF_KIND_POWERS)) return (bf_kind)k;
+    return BF_KIND_MOMENTS;
+}
+
+/* Band number b is that of the sum of these terms: the exponents of a and b, as of a part. */
+static inline bf_part bf_band_part(unsigned parts, int b) {
+    const int powers = bf_kind_part(bf_bands_kind(parts), b);
+    return (bf_part){.a = powers >> 4, .b = powers & 15};
 }
 
 /* The words of an order key; and that of BF_I128, from its first word on. */
@@ -97,7 +121,7 @@ static inline int64_t bf_rows_of(const bf_accumulators *a, size_t slot) {
 /* Rows of a batch: their slots, and the values of a column. */
 typedef struct bf_rows_batch {
     const uint32_t *slots;
-    const char *values;
+    const char *values, *second; /* second: the others of pairs */
     int64_t n;
     bf_stream other; /* what else these rows need, to be fetched as the values are; or none */
 } bf_rows_batch;
@@ -114,7 +138,7 @@ typedef struct bf_accumulate_loops {
     void (*count)(const bf_accumulators *a, const uint32_t *slots, int64_t n);
     /* Absorbs values from i on into one part of a column. Returns the index of the first that does
      * not fit the band, or is special where there is no memory for specials; else n. counts: what
-     * it counts as well. With the sum go the extremes of a column. */
+     * it counts as well. With the sum go the extremes of a column; a joint kind is one part. */
     int64_t (*absorb)(const bf_accumulators *a, const bf_accumulator_column *column, unsigned part,
                       unsigned counts, const bf_rows_batch *batch, int64_t i);
 } bf_accumulate_loops;
@@ -145,9 +169,10 @@ bool bf_accumulators_open(bf_accumulators *a, const bf_accumulate_loops *loops,
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *batch);
 
-/* Chooses the bands of a column by a sample of n values that will come. Best before there are
- * slots, for bands that change later move all records. */
-bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, int64_t n);
+/* Chooses the bands of a column by a sample of n values, or pairs, that will come. Best before
+ * there are slots, for bands that change later move all records. */
+bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, const char *second,
+                            int64_t n);
 /* Are there values in a sample of n that the column counts apart? */
 bool bf_accumulator_column_expects_specials(const bf_accumulator_column *column, const char *values,
                                             int64_t n);
@@ -172,21 +197,27 @@ void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op
 /* Makes memory for the specials of a column, if there is none yet. */
 bool bf_accumulator_column_hold_specials(bf_accumulator_column *column, size_t room);
 
+/* The word of a state of this kind that counts a special. */
+static inline int bf_special_word(bf_kind kind, int special) {
+    if (special < BF_SPECIAL_LAST) return BF_SUM_NAN + special;
+    return kind == BF_KIND_WEIGHTED ? BF_SUM_INVALID : BF_SUM_NEG_ZERO;
+}
+
 /* Sets the first BF_SUM_LIMBS words of a state of this kind to the counts of a slot with so many
  * rows. */
 static inline void bf_accumulator_column_counts(const bf_accumulator_column *c, size_t slot,
                                                 bf_kind kind, int64_t rows, int64_t *words) {
-    static const int64_t none[BF_SPECIALS];
-    const int64_t *specials = c->specials != NULL ? c->specials + slot * BF_SPECIALS : none;
-    const bool squares = kind == BF_KIND_SQUARES; /* then no infinity is negative */
-    const int64_t negative = specials[BF_SPECIAL_NEG_INF];
+    for (int i = 0; i < BF_SUM_LIMBS; i++) words[i] = 0;
     words[BF_SUM_COUNT] = rows;
-    words[BF_SUM_NAN] = specials[BF_SPECIAL_NAN];
-    words[BF_SUM_POS_INF] = specials[BF_SPECIAL_POS_INF] + (squares ? negative : 0);
-    words[BF_SUM_NEG_INF] = squares ? 0 : negative;
-    words[BF_SUM_INVALID] = 0;
-    words[BF_SUM_NEG_ZERO] =
-        bf_sum_counts_zeros(kind, c->dtype) ? specials[BF_SPECIAL_NEG_ZERO] : 0;
+    if (c->specials == NULL) return;
+    const int64_t *specials = c->specials + slot * BF_SPECIALS;
+    for (int k = 0; k < BF_SPECIAL_LAST; k++) words[BF_SUM_NAN + k] = specials[k];
+    if (kind == BF_KIND_SQUARES) { /* no infinity is negative */
+        words[BF_SUM_POS_INF] += words[BF_SUM_NEG_INF];
+        words[BF_SUM_NEG_INF] = 0;
+    }
+    if (kind == BF_KIND_WEIGHTED || bf_sum_counts_zeros(kind, c->dtype))
+        words[bf_special_word(kind, BF_SPECIAL_LAST)] = specials[BF_SPECIAL_LAST];
 }
 
 /* --- results.c --- */

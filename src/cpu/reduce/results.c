@@ -10,10 +10,11 @@ static bf_layout band_layout(const bf_band *band) {
 static ALWAYS_INLINE bf_band_sums sums_of(const bf_accumulators *a, const bf_accumulator_column *c,
                                           bf_kind kind, size_t slot) {
     const int64_t *record = bf_record(a, slot);
-    bf_band_sums g = {.sum = record + c->sum.at,
-                      .products = record + c->products.at,
-                      .sum_layout = band_layout(&c->sum),
-                      .products_layout = band_layout(&c->products),
+    const bf_band *sum = &c->bands[BF_BAND_SUM], *products = &c->bands[BF_BAND_PRODUCTS];
+    bf_band_sums g = {.sum = record + sum->at,
+                      .products = record + products->at,
+                      .sum_layout = band_layout(sum),
+                      .products_layout = band_layout(products),
                       .words = true};
     bf_accumulator_column_counts(c, slot, kind, bf_rows_of(a, slot), g.counts);
     return g;
@@ -29,6 +30,18 @@ static ALWAYS_INLINE void finish_floats(const bf_slot_results *r, bf_reduction o
         const bf_band_sums g = sums_of(r->from, c, kind, first + i);
         const uint64_t bits = bf_band_bits(op, &g, r->options, bf_format_of(to), &work);
         bf_store_bits(r->values + i * (size_t)bytes, bytes, bits);
+    }
+}
+
+static void finish_joint(const bf_slot_results *r, size_t first, size_t n) {
+    const bf_dtype dtype = r->from->columns[r->column].dtype;
+    const bf_kind kind = bf_kind_of(r->op, dtype);
+    const int bytes = bf_dtype_bytes(r->to);
+    int64_t words[BF_PARTS_WORDS_MAX];
+    for (size_t i = 0; i < n; i++) {
+        bf_accumulators_words(r->from, r->column, r->op, first + i, words);
+        bf_store_bits(r->values + i * (size_t)bytes, bytes,
+                      bf_joint_result(kind, r->op, dtype, words, r->options, bf_format_of(r->to)));
     }
 }
 
@@ -86,6 +99,8 @@ bool bf_accumulators_finish(const bf_slot_results *r, size_t first, size_t n) {
     if (r->options->nan == BF_NAN_ERROR && any_nan(c, first, n)) return false;
     if (bf_kind_of(r->op, c->dtype) == BF_KIND_EXTREME)
         (c->dtype == BF_I128 ? finish_wide_extremes : finish_extremes)(r, first, n);
+    else if (bf_kind_is_joint(bf_kind_of(r->op, c->dtype)))
+        finish_joint(r, first, n);
     else if (r->result == BF_I192)
         finish_integers(r, first, n);
     else if (r->op == BF_SUM && r->to == BF_F64) /* by constants: the usual ones */

@@ -68,9 +68,13 @@ BF_RULE bool bf_takes_pairs(bf_reduction op) {
 
 /* An index and a description keep indices; max and argmax order by complemented keys. */
 BF_RULE bool bf_is_indexed(bf_reduction op) { return bf_class_of(op) >= BF_RESULT_INDEX; }
-/* The aggregates of groups: slots keep their states as sums, or as the least order key. */
+/* The reductions of one array whose states slots keep: as sums, or as the least order key. */
 BF_RULE bool bf_is_aggregate(bf_reduction op) {
     return bf_kind_of(op, BF_NONE) <= BF_KIND_MOMENTS || bf_class_of(op) == BF_RESULT_ELEMENT;
+}
+/* The aggregates of groups: these, and those of joint kinds. */
+BF_RULE bool bf_is_group_aggregate(bf_reduction op) {
+    return bf_is_aggregate(op) || bf_kind_is_joint(bf_kind_of(op, BF_NONE));
 }
 BF_RULE bool bf_is_greatest(bf_reduction op) { return op == BF_MAX || op == BF_ARGMAX; }
 

@@ -267,8 +267,8 @@ BF_RULE bf_factor bf_factor_of(bf_dtype dtype, bf_i128 x) {
     return f;
 }
 
-/* limbs += a^i * b^j, as the part says. */
-BF_RULE void bf_part_add(const bf_part *part, int64_t *limbs, bf_factor a, bf_factor b) {
+/* a^i * b^j, as the part says. */
+BF_RULE bf_term bf_part_term(const bf_part *part, bf_factor a, bf_factor b) {
     bf_term t = bf_term_one();
     for (int i = 0; i < part->a + part->b; i++) {
         const bf_factor f = i < part->a ? a : b;
@@ -276,6 +276,12 @@ BF_RULE void bf_part_add(const bf_part *part, int64_t *limbs, bf_factor a, bf_fa
         t.position += f.position;
         t.negative = t.negative != f.negative;
     }
+    return t;
+}
+
+/* limbs += a^i * b^j */
+BF_RULE void bf_part_add(const bf_part *part, int64_t *limbs, bf_factor a, bf_factor b) {
+    const bf_term t = bf_part_term(part, a, b);
     for (int i = 0; i < t.length; i++)
         bf_limbs_add(limbs, t.position + 64 * i, t.word[i], t.negative);
 }

@@ -1,0 +1,149 @@
+/* The loop of accumulators over rows of a joint kind: the factors of some rows are decoded, and
+ * then each row is added to the sums of all parts, or to none. Included by accumulate.c. */
+
+enum { FACTORS = 128 };
+
+/* Elements as factors. odd: an infinity or NaN. */
+typedef struct factors {
+    uint64_t magnitude[FACTORS];
+    int32_t position[FACTORS];
+    bool negative[FACTORS], odd[FACTORS];
+} factors;
+
+/* Compiled with each dtype as a constant. */
+static ALWAYS_INLINE void make_factors(bf_dtype dtype, const char *restrict values, int64_t n,
+                                       factors *restrict x) {
+    const bool is_float = bf_dtype_is_float(dtype);
+    const int bytes = bf_dtype_bytes(dtype);
+    const bf_format f = bf_format_of(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = bf_load_bits(values + i * bytes, bytes);
+        const bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(dtype, bits);
+        x->magnitude[i] = d.magnitude;
+        x->position[i] = d.position;
+        x->negative[i] = d.negative;
+        x->odd[i] = is_float && (bits & ~bf_format_sign(f)) >= bf_format_inf(f);
+    }
+}
+
+/* The bands of a column, and its rows from one on. */
+typedef struct joint_rows {
+    const bf_accumulator_column *column;
+    unsigned counts;
+    place places[BF_PARTS_MOST];
+    const uint32_t *slots;
+    const char *values, *second; /* second: NULL but of pairs */
+    int64_t n;
+} joint_rows;
+
+/* Adds a number of n words, without a sign, times 2^position. */
+static ALWAYS_INLINE void add_long(const place *p, size_t slot, const uint64_t *m, int n,
+                                   bool negative, uint64_t position) {
+    const unsigned shift = position % 64;
+    const uint64_t sign = mask_of(negative);
+    int64_t *sum = p->sums + slot * p->stride;
+    bf_u128 carry = negative;
+    uint64_t below = 0;
+    for (int k = (int)(position / 64), i = 0; k < p->words; k++, i++) {
+        const uint64_t word = i < n ? m[i] : 0;
+        const uint64_t x = word << shift | below >> 1 >> (63 - shift);
+        below = word;
+        carry += (bf_u128)(uint64_t)sum[k] + (x ^ sign);
+        sum[k] = (int64_t)(uint64_t)carry;
+        carry >>= 64;
+    }
+}
+
+static ALWAYS_INLINE uint64_t power_position(const bf_part *part, int a, int b) {
+    return (uint64_t)(int64_t)(part->a * a + part->b * b);
+}
+
+static ALWAYS_INLINE bool is_nothing(const bf_part *part, uint64_t a, uint64_t b) {
+    return (part->a > 0 && a == 0) || (part->b > 0 && b == 0);
+}
+
+/* Adds a^i * b^j to its sum. */
+static ALWAYS_INLINE void add_power(const place *p, size_t slot, const bf_part *part,
+                                    const factors *a, const factors *b, int64_t i) {
+    uint64_t term[BF_FACTORS_MOST] = {0};
+    const int length = part->a + part->b;
+    term[0] = part->a > 0 ? a->magnitude[i] : b->magnitude[i];
+    for (int k = 1; k < length; k++) {
+        const uint64_t by = k < part->a ? a->magnitude[i] : b->magnitude[i];
+        bf_u128 carry = 0;
+        for (int w = 0; w <= k; w++) {
+            carry += (bf_u128)term[w] * by;
+            term[w] = (uint64_t)carry;
+            carry >>= 64;
+        }
+    }
+    const bool negative =
+        (part->a % 2 != 0 && a->negative[i]) != (part->b % 2 != 0 && b->negative[i]);
+    add_long(p, slot, term, length, negative,
+             power_position(part, a->position[i], b->position[i]) - p->first);
+}
+
+/* Counts row i, which has an infinity or NaN. false: there is no memory for it. */
+static bool count_odd(const joint_rows *r, bf_kind kind, int64_t i) {
+    const bf_accumulator_column *c = r->column;
+    const int64_t at = i * bf_dtype_bytes(c->dtype);
+    const uint64_t a = bf_load_bits(r->values + at, bf_dtype_bytes(c->dtype));
+    const uint64_t b =
+        r->second != NULL ? bf_load_bits(r->second + at, bf_dtype_bytes(c->dtype)) : 0;
+    const int word = bf_sum_special_joint(kind, bf_format_of(c->dtype), a, b);
+    int special = BF_SPECIAL_NAN;
+    while (bf_special_word(kind, special) != word) special++;
+    return count_special(c, r->slots[i], special);
+}
+
+/* Adds n rows, whose factors are a and b. Returns the first that does not fit, or n. Compiled with
+ * each kind as a constant. */
+static ALWAYS_INLINE int64_t add_joint(const joint_rows *r, bf_kind kind, const factors *a,
+                                       const factors *b, int64_t n) {
+    const bf_parts parts = bf_parts_of(kind, BF_F64); /* exponents are those of every dtype */
+    const bool counted = (r->counts & BF_COUNT_ROWS) != 0;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t x = a->magnitude[i], y = b->magnitude[i];
+        bool fits = true;
+        if (a->odd[i] || b->odd[i]) {
+            if (!count_odd(r, kind, i)) return i;
+            if (counted) count_row(&r->places[0], r->slots[i]);
+            continue;
+        }
+        for (int k = 0; k < parts.count; k++) {
+            const bf_part *part = &parts.part[k];
+            const uint64_t position = power_position(part, a->position[i], b->position[i]);
+            fits &= is_nothing(part, x, y) || position - r->places[k].first < r->places[k].end;
+        }
+        if (!fits) return i;
+        if (counted) count_row(&r->places[0], r->slots[i]);
+        for (int k = 0; k < parts.count; k++)
+            if (!is_nothing(&parts.part[k], x, y))
+                add_power(&r->places[k], r->slots[i], &parts.part[k], a, b, i);
+    }
+    return n;
+}
+
+static int64_t add_joint_rows(const joint_rows *r, bf_kind kind, const factors *a, const factors *b,
+                              int64_t n) {
+    switch (kind) {
+    case BF_KIND_POWERS: return add_joint(r, BF_KIND_POWERS, a, a, n);
+    case BF_KIND_COMOMENTS: return add_joint(r, BF_KIND_COMOMENTS, a, b, n);
+    default: return add_joint(r, BF_KIND_WEIGHTED, a, b, n);
+    }
+}
+
+/* Integers of 128 bits, by the rules. */
+static void add_joint_wide(const joint_rows *r, bf_kind kind) {
+    const bf_parts parts = bf_parts_of(kind, BF_I128);
+    for (int64_t i = 0; i < r->n; i++) {
+        const bf_factor a = bf_factor_of(BF_I128, bf_load_i128(r->values + 16 * i));
+        const bf_factor b =
+            bf_factor_of(BF_I128, r->second != NULL ? bf_load_i128(r->second + 16 * i) : 0);
+        if (r->counts & BF_COUNT_ROWS) count_row(&r->places[0], r->slots[i]);
+        for (int k = 0; k < parts.count; k++) {
+            const bf_term t = bf_part_term(&parts.part[k], a, b);
+            add_long(&r->places[k], r->slots[i], t.word, t.length, t.negative, 0);
+        }
+    }
+}
