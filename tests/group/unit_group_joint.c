@@ -1,0 +1,349 @@
+/* Groups of joint kinds: slots keep the words that the rules make of each pair, on every
+ * instruction set; groups have the results of their rows alone, and save to the same bytes whatever
+ * the chunks, the threads, the instruction set and the memory. Builds: release, asan (full), tsan.
+ */
+#include "tests/support/failing_malloc.h"
+#include "tests/support/spilling.h"
+#include "tests/support/unit.h"
+
+#include "cpu/reduce/reduce.h"
+
+#include <unistd.h>
+
+enum { SLOTS = 5, JOINT = 3, ROWS = 3000, MANY = 40000, FEW = 4 << 20, KEYS = 11, AGGREGATES = 8 };
+
+static const bf_reduction kinds[JOINT] = {BF_KURTOSIS, BF_CORR, BF_WVAR};
+static char values[2][16 * ROWS];
+
+/* Any elements, with a NaN or infinity now and then. */
+static void make_values(bf_dtype dtype, data_kind k, uint64_t *rng, char *to, int64_t n) {
+    if (dtype == BF_I128) {
+        make_elements(dtype, to, n, UINT64_MAX, next_random(rng), 8);
+        return;
+    }
+    const size_t bytes = bf_dtype_size(dtype);
+    fill(dtype, to, n, k, next_random(rng));
+    for (int64_t i = 0; i < n && is_float(dtype); i++) {
+        const uint64_t special[] = {sign_bit(dtype), infinity_bits(dtype),
+                                    infinity_bits(dtype) | sign_bit(dtype),
+                                    infinity_bits(dtype) | 1};
+        const uint64_t r = next_random(rng) % 64;
+        if (r < 4) store_bits(to + (size_t)i * bytes, bytes, special[r]);
+    }
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static bf_i128 load(bf_dtype dtype, const char *at, int64_t i) {
+    if (dtype == BF_I128) return bf_load_i128(at + 16 * i);
+    return (bf_i128)load_bits(at + (size_t)i * bf_dtype_size(dtype), bf_dtype_size(dtype));
+}
+
+static void check_slots(const bf_accumulate_loops *loops, bf_dtype dtype, bf_reduction op,
+                        data_kind k, uint64_t seed) {
+    static int64_t words[SLOTS][BF_PARTS_WORDS_MAX], found[BF_PARTS_WORDS_MAX];
+    const bf_kind kind = bf_kind_of(op, dtype);
+    const bf_parts parts = bf_parts_of(kind, dtype);
+    bf_accumulator_column column[2] = {{.dtype = dtype, .parts = bf_part_of(op)},
+                                       {.dtype = dtype, .parts = bf_part_of(op)}};
+    bf_accumulators a[2];
+    uint32_t slots[300];
+    uint64_t rng = seed;
+    memset(words, 0, sizeof words);
+    for (int i = 0; i < 2; i++) {
+        bf_accumulators_init(&a[i], &column[i], 1);
+        assert_true(bf_accumulators_grow(&a[i], SLOTS));
+    }
+    for (int round = 0; round < 4; round++) {
+        const int64_t n = 1 + (int64_t)(next_random(&rng) % 300);
+        const bf_rows_batch b = {.slots = slots,
+                                 .values = values[0],
+                                 .second = bf_takes_pairs(op) ? values[1] : NULL,
+                                 .n = n};
+        for (int v = 0; v < 2; v++)
+            make_values(dtype, round == 0 ? KIND_NARROW : k, &rng, values[v], n);
+        for (int64_t i = 0; i < n; i++) {
+            slots[i] = (uint32_t)(next_random(&rng) % SLOTS);
+            bf_sum_take_joint(kind, dtype, &parts, words[slots[i]], load(dtype, values[0], i),
+                              b.second != NULL ? load(dtype, values[1], i) : 0);
+            bf_sum_carry(kind, dtype, words[slots[i]]);
+        }
+        assert_true(bf_accumulators_open(&a[round % 2], loops, slots, n));
+        assert_true(bf_accumulators_absorb(&a[round % 2], loops, 0, &b));
+        a[round % 2].deposits += (int64_t)1 << (12 * round + 11); /* as if there were more rows */
+    }
+    assert_true(bf_accumulators_prepare(&a[0], &a[1], NULL));
+    for (size_t s = 0; s < SLOTS; s++) {
+        bf_accumulators_merge(&a[0], s, &a[1], s, NULL);
+        bf_accumulators_words(&a[0], 0, op, s, found);
+        assert_memory_equal(found, words[s], (size_t)parts.words * sizeof *found);
+    }
+    assert_true(bf_accumulators_add_words(&a[0], 0, op, 0, words[1], 1));
+    bf_record(&a[0], 0)[0] += words[1][BF_SUM_COUNT];
+    bf_sum_merge(kind, dtype, words[0], words[1]);
+    bf_accumulators_words(&a[0], 0, op, 0, found);
+    assert_memory_equal(found, words[0], (size_t)parts.words * sizeof *found);
+    for (int i = 0; i < 2; i++) bf_accumulators_clear(&a[i]);
+}
+
+static void slots_keep_the_words_of_the_rules(void **state) {
+    (void)state;
+    for (int isa = 0; bf_cpu_isa(isa) != NULL; isa++) {
+        if (!bf_cpu_isa(isa)->available()) continue;
+        for (int d = 0; d <= DTYPE_COUNT; d += CASE_STEP)
+            for (int k = 0; k < KIND_COUNT; k++)
+                for (int j = 0; j < JOINT; j++)
+                    check_slots(bf_cpu_isa(isa)->accumulate,
+                                d < DTYPE_COUNT ? all_dtypes[d] : BF_I128, kinds[j], (data_kind)k,
+                                (uint64_t)(1000 * d + 10 * k + j));
+    }
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Results of one pair share its column; the others have columns of their own. */
+static const bf_reduction ops[AGGREGATES] = {BF_CORR, BF_SUM,   BF_SLOPE, BF_SKEW,
+                                             BF_WSTD, BF_WMEAN, BF_COV,   BF_KURTOSIS};
+static const int first[AGGREGATES] = {0, 0, 0, 0, 1, 1, 1, 0},
+                 second[AGGREGATES] = {1, 0, 1, 0, 0, 0, 0, 0};
+
+static bf_groups *make_groups(bf_context *context, bf_dtype dtype) {
+    bf_aggregate aggregates[AGGREGATES];
+    bf_groups *g = NULL;
+    for (int i = 0; i < AGGREGATES; i++) aggregates[i] = (bf_aggregate){ops[i], dtype};
+    OK(bf_groups_create(
+        context, &BF_GROUPS_OPTIONS(.key = BF_I32, .count = AGGREGATES, .aggregates = aggregates),
+        &g));
+    return g;
+}
+
+/* Absorbs rows [begin, end) of two arrays of values. */
+static bf_status absorb(bf_groups *g, bf_dtype dtype, const int32_t *keys, const char *const x[2],
+                        int64_t begin, int64_t end) {
+    const int64_t at = begin * bytes_of(dtype);
+    const bf_array k = {(int32_t *)(uintptr_t)keys + begin, BF_I32, 1, {end - begin}, {1}};
+    bf_array arrays[2];
+    const bf_array *all[2 * AGGREGATES];
+    int n = 0;
+    for (int v = 0; v < 2; v++)
+        arrays[v] = (bf_array){(char *)(uintptr_t)x[v] + at, dtype, 1, {end - begin}, {1}};
+    for (int i = 0; i < AGGREGATES; i++) {
+        all[n++] = &arrays[first[i]];
+        if (bf_takes_pairs(ops[i])) all[n++] = &arrays[second[i]];
+    }
+    return bf_groups_absorb(g, &k, all);
+}
+
+static unsigned char *save(bf_groups *g, size_t *size) {
+    OK(bf_groups_save_size(g, size));
+    unsigned char *saved = test_malloc(*size);
+    OK(bf_groups_save(g, saved));
+    return saved;
+}
+
+static void assert_saves_to(bf_groups *g, const unsigned char *want, size_t size) {
+    size_t own;
+    unsigned char *saved = save(g, &own);
+    assert_int_equal(own, size);
+    assert_memory_equal(saved, want, size);
+    test_free(saved);
+}
+
+/* The result of the rows of one key alone. */
+static bf_value reduce_rows(bf_context *context, int which, bf_dtype dtype, const int32_t *keys,
+                            int32_t key, const bf_reduce_options *options) {
+    static char rows[2][16 * ROWS];
+    const size_t bytes = (size_t)bytes_of(dtype);
+    const int from[2] = {first[which], second[which]};
+    bf_array x[2];
+    bf_value value;
+    for (int v = 0; v < 2; v++) {
+        size_t n = 0;
+        for (size_t i = 0; i < ROWS; i++)
+            if (keys[i] == key) memcpy(rows[v] + bytes * n++, values[from[v]] + bytes * i, bytes);
+        x[v] = (bf_array){rows[v], dtype, 1, {(int64_t)n}, {1}};
+    }
+    OK(bf_takes_pairs(ops[which])
+           ? bf_reduce_pair(context, ops[which], &x[0], &x[1], options, &value)
+           : bf_reduce(context, ops[which], &x[0], options, &value));
+    return value;
+}
+
+static void assert_results(bf_context *context, bf_groups *g, bf_dtype dtype, const int32_t *keys) {
+    bf_value found[KEYS];
+    for (int i = 0; i < AGGREGATES; i++) {
+        const bf_reduce_options options =
+            BF_REDUCE_OPTIONS(.nan = i % 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE, .ddof = i / 2 % 2,
+                              .out_dtype = i % 3 == 2 ? BF_F32 : BF_NONE);
+        OK(bf_groups_result(g, i, &options, found));
+        for (int32_t k = 0; k < KEYS; k++) {
+            const bf_value want = reduce_rows(context, i, dtype, keys, k, &options);
+            assert_int_equal(found[k].dtype, want.dtype);
+            assert_memory_equal(&found[k].as, &want.as, sizeof(uint32_t));
+            if (want.dtype != BF_F32) assert_memory_equal(&found[k].as, &want.as, 8);
+        }
+    }
+}
+
+/* Whole, in chunks that are merged, without a part that is taken out, and loaded. */
+static void check_groups(bf_context *context, bf_dtype dtype, const unsigned char **want,
+                         size_t *size) {
+    static int32_t keys[ROWS];
+    const char *const x[2] = {values[0], values[1]};
+    for (int i = 0; i < ROWS; i++) keys[i] = i < KEYS ? i : i * 7 % 1000 % KEYS;
+    bf_groups *g = make_groups(context, dtype), *part = make_groups(context, dtype), *loaded;
+    OK(absorb(g, dtype, keys, x, 0, ROWS));
+    assert_results(context, g, dtype, keys);
+    if (*want == NULL) *want = save(g, size);
+    assert_saves_to(g, *want, *size);
+    OK(absorb(part, dtype, keys, x, 100, 900));
+    OK(bf_groups_merge(g, part));
+    OK(bf_groups_retract(g, part));
+    assert_saves_to(g, *want, *size);
+    OK(bf_groups_clear(g));
+    for (int at = 0; at < ROWS; at += 700)
+        OK(absorb(g, dtype, keys, x, at, ROWS - at < 700 ? ROWS : at + 700));
+    assert_saves_to(g, *want, *size);
+    OK(bf_groups_load(context, *want, *size, &loaded));
+    assert_saves_to(loaded, *want, *size);
+    assert_results(context, loaded, dtype, keys);
+    bf_groups_destroy(loaded);
+    bf_groups_destroy(part);
+    bf_groups_destroy(g);
+}
+
+static void groups_have_the_results_of_their_rows(void **state) {
+    (void)state;
+    static const char *const isas[] = {"generic", "auto"};
+    for (int d = 0; d <= DTYPE_COUNT; d += CASE_STEP) {
+        const bf_dtype dtype = d < DTYPE_COUNT ? all_dtypes[d] : BF_I128;
+        const unsigned char *want = NULL;
+        size_t size = 0;
+        uint64_t rng = (uint64_t)d;
+        for (int v = 0; v < 2; v++)
+            make_values(dtype, d % 2 ? KIND_FULL : KIND_NARROW, &rng, values[v], ROWS);
+        for (int i = 0; i < 4; i++) {
+            bf_context *context;
+            OK(bf_context_create(
+                &BF_OPTIONS(.device = "cpu", .threads = 1 + i / 2, .isa = isas[i % 2]), &context));
+            check_groups(context, dtype, &want, &size);
+            bf_context_destroy(context);
+        }
+        test_free((void *)(uintptr_t)want);
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int32_t many_keys[MANY];
+static double many[2][MANY];
+
+static void make_many(void) {
+    uint64_t rng = 3;
+    for (int i = 0; i < MANY; i++) {
+        many_keys[i] = (int32_t)(next_random(&rng) % (MANY / 4));
+        for (int v = 0; v < 2; v++) many[v][i] = (double)(int64_t)next_random(&rng) * 0x1p-40;
+    }
+}
+
+static void spilled_groups_are_those_in_memory(void **state) {
+    (void)state;
+    char directory[] = "/tmp/bitfold_joint_XXXXXX";
+    const char *const x[2] = {(char *)many[0], (char *)many[1]};
+    assert_non_null(mkdtemp(directory));
+    make_many();
+    bf_context *all = limited(0, NULL, 2), *few = limited(FEW, directory, 2),
+               *without = limited(FEW, NULL, 2);
+    bf_groups *g = make_groups(all, BF_F64), *spilled = make_groups(few, BF_F64);
+    size_t size;
+    OK(absorb(g, BF_F64, many_keys, x, 0, MANY));
+    for (int at = 0; at < MANY; at += MANY / 4)
+        OK(absorb(spilled, BF_F64, many_keys, x, at, at + MANY / 4));
+    const int64_t n = bf_groups_size(g);
+    assert_int_equal(bf_groups_size(spilled), n);
+    for (int i = 0; i < AGGREGATES; i++) {
+        double *found = test_malloc((size_t)n * 16);
+        const bf_array to[2] = {bf_array_of(BF_F64, found, n), bf_array_of(BF_F64, found + n, n)};
+        OK(bf_groups_aggregate(g, i, NULL, &to[0], NULL));
+        OK(bf_groups_aggregate(spilled, i, NULL, &to[1], NULL));
+        assert_memory_equal(found, found + n, (size_t)n * 8);
+        test_free(found);
+    }
+    bf_groups *copy = make_groups(all, BF_F64), *fails = make_groups(without, BF_F64);
+    unsigned char *saved = save(g, &size);
+    OK(bf_groups_merge(copy, spilled));
+    assert_saves_to(copy, saved, size);
+    assert_int_equal(absorb(fails, BF_F64, many_keys, x, 0, MANY), BF_E_MEMORY);
+    test_free(saved);
+    bf_groups_destroy(fails);
+    bf_groups_destroy(copy);
+    bf_groups_destroy(spilled);
+    bf_groups_destroy(g);
+    bf_context_destroy(without);
+    bf_context_destroy(few);
+    bf_context_destroy(all);
+    assert_int_equal(count_files(directory), 0);
+    rmdir(directory);
+}
+
+static void a_failure_changes_nothing(void **state) {
+    (void)state;
+#ifdef SANITIZED
+    leave_out("a sanitizer has its own malloc");
+#endif
+    const char *const x[2] = {(char *)many[0], (char *)many[1]};
+    bf_context *context = limited(0, NULL, 1);
+    bf_groups *g = make_groups(context, BF_F64);
+    size_t size;
+    make_many();
+    for (int i = 50; i < 60; i++) many[i % 2][i] = i % 3 ? INFINITY : 0x1p-900;
+    OK(absorb(g, BF_F64, many_keys, x, 0, 40));
+    unsigned char *saved = save(g, &size);
+    for (long allowed = 0;; allowed++) {
+        atomic_store(&until_failure, allowed);
+        const bf_status status = absorb(g, BF_F64, many_keys, x, 40, 400);
+        atomic_store(&until_failure, -1);
+        if (status == BF_OK) break;
+        assert_int_equal(status, BF_E_MEMORY);
+        assert_saves_to(g, saved, size);
+        assert_true(allowed < 10000);
+    }
+    test_free(saved);
+    bf_groups_destroy(g);
+    bf_context_destroy(context);
+}
+
+static void wrong_arrays_are_refused(void **state) {
+    (void)state;
+    int32_t keys[3] = {1, 2, 1};
+    double x[3] = {1, 2, 3};
+    float y[3] = {1, 2, 3};
+    bf_context *context = limited(0, NULL, 1);
+    bf_groups *g = NULL;
+    const bf_aggregate corr = {BF_CORR, BF_F64}, dot = {BF_DOT, BF_F64};
+    const bf_array k = bf_array_of(BF_I32, keys, 3), a = bf_array_of(BF_F64, x, 3),
+                   narrow = bf_array_of(BF_F32, y, 3), fewer = bf_array_of(BF_F64, x, 2);
+    assert_int_equal(
+        bf_groups_create(context, &BF_GROUPS_OPTIONS(.key = BF_I32, .count = 1, .aggregates = &dot),
+                         &g),
+        BF_E_ARGUMENT);
+    OK(bf_groups_create(context, &BF_GROUPS_OPTIONS(.key = BF_I32, .count = 1, .aggregates = &corr),
+                        &g));
+    const bf_array *wrong[3][2] = {{&a, NULL}, {&a, &narrow}, {&a, &fewer}};
+    const bf_status status[3] = {BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE};
+    for (int i = 0; i < 3; i++) assert_int_equal(bf_groups_absorb(g, &k, wrong[i]), status[i]);
+    assert_int_equal(bf_groups_rows(g), 0);
+    bf_groups_destroy(g);
+    bf_context_destroy(context);
+}
+
+UNIT_TESTS(group_joint) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_keep_the_words_of_the_rules),
+        cmocka_unit_test(groups_have_the_results_of_their_rows),
+        cmocka_unit_test(spilled_groups_are_those_in_memory),
+        cmocka_unit_test(a_failure_changes_nothing),
+        cmocka_unit_test(wrong_arrays_are_refused),
+    };
+    return RUN_TESTS(tests, NULL, NULL);
+}
