@@ -24,11 +24,16 @@ typedef struct shared {
     struct sums *of_worker;
 } shared;
 
+/* The windows that fitted last. */
+typedef struct windows_of {
+    bf_window_memory sum, products;
+} windows_of;
+
 /* What a worker has added up: windows and words, those of columns and of pairs. */
 typedef struct sums {
     const void **at; /* where the columns of the block are */
     char *block;     /* copies of those that are not read in place */
-    bf_windows *windows, *products;
+    windows_of *windows, *products;
     int64_t *moments, *dots; /* a column has no product with itself */
     int64_t *joint;          /* NULL: no block had a NaN or infinity */
 } sums;
@@ -97,14 +102,14 @@ static bool is_finite(const shared *m, const sums *s, int64_t n) {
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 static void absorb(const shared *m, bf_kind kind, const void *a, const void *b, int64_t n,
-                   bf_windows *windows, int64_t *words) {
+                   windows_of *windows, int64_t *words) {
     const bf_job job = {.kind = kind, .dtype = m->held, .a = a, .b = b};
     bf_reducer reducer = {.isa = m->context->cpu->isa,
                           .sum = windows->sum,
                           .products = windows->products,
                           .mixed = true};
     bf_sum_absorb(&reducer, &job, 0, n, words);
-    *windows = (bf_windows){reducer.sum, reducer.products};
+    *windows = (windows_of){reducer.sum, reducer.products};
 }
 
 static void absorb_finite(const shared *m, sums *s, int64_t n) {
@@ -150,8 +155,8 @@ static int64_t lay_out(const shared *m, char *memory, sums *s) {
     const int64_t bytes[] = {n * m->rows * bf_number_bytes(m->held),
                              n * m->moment_words * (int64_t)sizeof(int64_t),
                              m->pairs * m->dot_words * (int64_t)sizeof(int64_t),
-                             n * (int64_t)sizeof(bf_windows),
-                             m->pairs * (int64_t)sizeof(bf_windows),
+                             n * (int64_t)sizeof(windows_of),
+                             m->pairs * (int64_t)sizeof(windows_of),
                              n * (int64_t)sizeof(void *)};
     int64_t at[6], end = 0;
     for (int i = 0; i < 6; i++) {
@@ -162,8 +167,8 @@ static int64_t lay_out(const shared *m, char *memory, sums *s) {
     s->block = memory + at[0];
     s->moments = (int64_t *)(void *)(memory + at[1]);
     s->dots = (int64_t *)(void *)(memory + at[2]);
-    s->windows = (bf_windows *)(void *)(memory + at[3]);
-    s->products = (bf_windows *)(void *)(memory + at[4]);
+    s->windows = (windows_of *)(void *)(memory + at[3]);
+    s->products = (windows_of *)(void *)(memory + at[4]);
     s->at = (const void **)(void *)(memory + at[5]);
     return end;
 }
@@ -173,11 +178,11 @@ static bool open_sums(const shared *m, sums *s) {
     if (memory == NULL) return false;
     lay_out(m, memory, s);
     for (int i = 0; i < m->columns->n; i++) {
-        s->windows[i] = (bf_windows){0};
+        s->windows[i] = (windows_of){0};
         bf_state_init(BF_KIND_MOMENTS, m->held, s->moments + i * m->moment_words);
     }
     for (int64_t i = 0; i < m->pairs; i++) {
-        s->products[i] = (bf_windows){0};
+        s->products[i] = (windows_of){0};
         bf_state_init(BF_KIND_DOT, m->held, s->dots + i * m->dot_words);
     }
     return true;
