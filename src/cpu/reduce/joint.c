@@ -15,7 +15,8 @@ enum {
     BLOCK = 512,     /* elements that are copied, or multiplied, at a time */
     RULES_BELOW = 8, /* elements that no window holds, and those of fewer */
     CARRY_SPANS = 16,
-    SPARE = 3,       /* bits by which other elements may be smaller */
+    SAMPLE = 64,     /* the first window is chosen by so many, */
+    SPARE = 5,       /* and by so many bits for others that are smaller */
     BEYOND = 1 << 20 /* any exponent */
 };
 
@@ -109,12 +110,12 @@ typedef struct reach {
     int top, low, least;
 } reach;
 
-/* False: there is a NaN or an infinity. */
-static bool measure(const span *s, const char *x, reach *r) {
-    const bf_format f = bf_format_of(s->dtype);
-    const int bytes = bf_dtype_bytes(s->dtype), unit = bf_format_least(f);
+/* Measures n numbers. False: there is a NaN or an infinity. */
+static inline __attribute__((always_inline)) bool measure_as(bf_format f, int bytes, const char *x,
+                                                             size_t n, reach *r) {
+    const int unit = bf_format_least(f);
     *r = (reach){-BEYOND, BEYOND, BEYOND};
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const uint64_t bits = bf_load_bits(x + i * (size_t)bytes, bytes);
         if (bf_sum_special(f, bits)) return false;
         const bf_finite d = bf_decode(f, bits);
@@ -129,6 +130,11 @@ static bool measure(const span *s, const char *x, reach *r) {
     return true;
 }
 
+static bool measure(bf_dtype dtype, const char *x, size_t n, reach *r) {
+    return dtype == BF_F64 ? measure_as(bf_format_f64(), 8, x, n, r)
+                           : measure_as(bf_format_f32(), 4, x, n, r);
+}
+
 /* A double has 53 bits; what is below is in e. */
 static void measure_products(const reach *a, const reach *b, reach *p, reach *e) {
     p->top = a->top + b->top;
@@ -138,9 +144,11 @@ static void measure_products(const reach *a, const reach *b, reach *p, reach *e)
     e->top = p->top - 53 > e->least ? p->top - 53 : e->least;
 }
 
-static bool measure_factors(const joint *j, const span *s, reach of[FACTORS]) {
+/* By the first n pairs. */
+static bool measure_factors(const joint *j, const span *s, size_t n, reach of[FACTORS]) {
     of[ONE] = (reach){0, 0, 0};
-    if (!measure(s, s->a, &of[A]) || (s->b != NULL && !measure(s, s->b, &of[B]))) return false;
+    if (!measure(s->dtype, s->a, n, &of[A])) return false;
+    if (s->b != NULL && !measure(s->dtype, s->b, n, &of[B])) return false;
     of[X] = of[A];
     if (has_products(j)) measure_products(&of[A], &of[s->b != NULL ? B : A], &of[P], &of[E]);
     return true;
@@ -176,25 +184,40 @@ static void add_sums(const joint *j, int t, const bf_window_memory *w, const int
             bf_window_bottom(w->bottom, l) + j->terms[t].twice - to->layout.exponent, sums[l]);
 }
 
+/* What a span has been measured by: so many of its pairs. */
+typedef struct measures {
+    size_t n;
+    reach of[FACTORS];
+} measures;
+
+/* Sums a term in the window that fitted last, in one by a sample, or in one by all pairs. */
+static bool find_sums(const joint *j, const span *s, const char *const at[], int t, measures *m,
+                      bf_window_memory *w, int64_t *sums) {
+    const term *of = &j->terms[t];
+    *w = j->reducer->joint[t];
+    if (w->levels > 0 && sum_term(j, of, at, s->n, w, sums)) {
+        bf_window_settle(&j->reducer->joint[t], w, true);
+        return true;
+    }
+    size_t wanted = s->n < SAMPLE ? s->n : SAMPLE;
+    for (;; wanted = s->n) {
+        if (m->n < wanted && !measure_factors(j, s, wanted, m->of)) return false;
+        if (m->n < wanted) m->n = wanted;
+        if (find_window(of, j->to[t], m->of, w) && sum_term(j, of, at, s->n, w, sums)) break;
+        if (m->n == s->n) return false;
+    }
+    bf_window_settle(&j->reducer->joint[t], w, false);
+    return true;
+}
+
 /* Adds all terms of a span, whose factors are at `at`. False, with nothing done: there is a NaN, an
  * infinity or a term that no window holds. */
 static bool add_terms(const joint *j, const span *s, const char *const at[]) {
     int64_t sums[BF_JOINT_SUMS][BF_LEVELS_MAX];
     bf_window_memory windows[BF_JOINT_SUMS];
-    reach of[FACTORS];
-    bool measured = false;
-    for (int t = 0; t < j->count; t++) {
-        bf_window_memory *memory = &j->reducer->joint[t], *w = &windows[t];
-        *w = *memory;
-        const bool first = w->levels > 0 && sum_term(j, &j->terms[t], at, s->n, w, sums[t]);
-        if (!first) {
-            if (!measured && !measure_factors(j, s, of)) return false;
-            measured = true;
-            if (!find_window(&j->terms[t], j->to[t], of, w)) return false;
-            if (!sum_term(j, &j->terms[t], at, s->n, w, sums[t])) return false;
-        }
-        bf_window_settle(memory, w, first);
-    }
+    measures m = {0};
+    for (int t = 0; t < j->count; t++)
+        if (!find_sums(j, s, at, t, &m, &windows[t], sums[t])) return false;
     for (int t = 0; t < j->count; t++) add_sums(j, t, &windows[t], sums[t]);
     return true;
 }

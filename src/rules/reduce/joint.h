@@ -13,20 +13,30 @@ typedef struct bf_signed {
     bf_wide size;
 } bf_signed;
 
+/* Copies no more digits than there are: there is room for many. */
+BF_RULE void bf_signed_copy(bf_signed *to, const bf_signed *from) {
+    to->negative = from->negative;
+    to->size.length = from->size.length;
+    to->size.exponent = from->size.exponent;
+    for (int i = 0; i < from->size.length; i++) to->size.digit[i] = from->size.digit[i];
+}
+
 BF_RULE void bf_signed_multiply(bf_signed *out, const bf_signed *x, const bf_signed *y) {
     bf_wide_product(&out->size, &x->size, &y->size);
     out->negative = x->negative != y->negative && out->size.length > 0;
 }
 
-/* x += y, whose exponents differ by a multiple of 32 */
-BF_RULE void bf_signed_add(bf_signed *x, const bf_signed *y) {
-    if (x->negative == y->negative || x->size.length == 0) {
-        x->negative = y->size.length > 0 ? y->negative : x->negative;
+/* x += y, with the sign given apart; their exponents differ by a multiple of 32. */
+BF_RULE void bf_signed_add_as(bf_signed *x, const bf_signed *y, bool negative) {
+    if (x->negative == negative || x->size.length == 0) {
+        x->negative = y->size.length > 0 ? negative : x->negative;
         bf_wide_add(&x->size, &y->size);
     } else if (bf_wide_less(&x->size, &y->size)) {
-        bf_signed rest = *y;
+        bf_signed rest;
+        bf_signed_copy(&rest, y);
         bf_wide_subtract(&rest.size, &x->size);
-        *x = rest;
+        rest.negative = negative;
+        bf_signed_copy(x, &rest);
     } else {
         bf_wide_subtract(&x->size, &y->size);
         if (x->size.length == 0) x->negative = false;
@@ -34,32 +44,38 @@ BF_RULE void bf_signed_add(bf_signed *x, const bf_signed *y) {
 }
 
 BF_RULE void bf_signed_subtract(bf_signed *x, const bf_signed *y) {
-    bf_signed minus = *y;
-    minus.negative = !minus.negative;
-    bf_signed_add(x, &minus);
+    bf_signed_add_as(x, y, !y->negative);
 }
 
 /* x -= n * y */
 BF_RULE void bf_signed_subtract_times(bf_signed *x, uint64_t n, const bf_signed *y) {
-    bf_signed times = *y;
+    bf_signed times;
+    bf_signed_copy(&times, y);
     bf_wide_multiply(&times.size, n);
     bf_signed_subtract(x, &times);
 }
 
-/* The sum of a^i * b^j. */
-BF_RULE bf_signed bf_signed_of(bf_kind kind, bf_dtype dtype, const int64_t *words, int i, int j) {
-    const bf_parts p = bf_parts_of(kind, dtype);
-    bf_signed x;
-    for (int k = 0; k < p.count; k++) {
-        const bf_part *part = &p.part[k];
-        if (part->a != i || part->b != j) continue;
-        x.negative = bf_wide_from_limbs(&x.size, words + part->at, part->layout.limbs,
-                                        part->layout.exponent);
-        return x;
+/* Carried limbs: those that determine the number, or their complement. */
+BF_RULE void bf_signed_from_limbs(bf_signed *x, const int64_t *limbs, bf_layout layout) {
+    int first, end;
+    bf_limbs_span(limbs, layout.limbs, &first, &end);
+    x->negative = limbs[layout.limbs - 1] < 0;
+    x->size.length = end - first;
+    x->size.exponent = layout.exponent + 32 * first;
+    for (int i = first; i < end; i++) {
+        const uint32_t digit = (uint32_t)limbs[i];
+        x->size.digit[i - first] = !x->negative ? digit : i == first ? 0 - digit : ~digit;
     }
-    x.negative = false; /* no kind of state is asked for what it does not keep */
-    x.size.length = x.size.exponent = 0;
-    return x;
+    bf_wide_trim(&x->size);
+}
+
+/* The sum of a^i * b^j, which the kind keeps. */
+BF_RULE void bf_signed_of(bf_signed *x, bf_kind kind, bf_dtype dtype, const int64_t *words, int i,
+                          int j) {
+    const bf_parts p = bf_parts_of(kind, dtype);
+    const bf_part *part = p.part;
+    while (part->a != i || part->b != j) part++;
+    bf_signed_from_limbs(x, words + part->at, part->layout);
 }
 
 /* A whole number, in units that a sum with this exponent can be added to. */
@@ -79,27 +95,28 @@ BF_RULE bf_signed bf_signed_whole(uint64_t n, int exponent) {
 }
 
 /* n * (sum of x y) - (sum of x) (sum of y): n^2 times a covariance, or a variance. */
-BF_RULE bf_signed bf_signed_spread(int64_t n, const bf_signed *x, const bf_signed *y,
-                                   const bf_signed *xy) {
-    bf_signed spread = *xy, product;
-    bf_wide_multiply(&spread.size, (uint64_t)n);
+BF_RULE void bf_signed_spread(bf_signed *spread, int64_t n, const bf_signed *x, const bf_signed *y,
+                              const bf_signed *xy) {
+    bf_signed product;
+    bf_signed_copy(spread, xy);
+    bf_wide_multiply(&spread->size, (uint64_t)n);
     bf_signed_multiply(&product, x, y);
-    bf_signed_subtract(&spread, &product);
-    return spread;
+    bf_signed_subtract(spread, &product);
 }
 
 /* x / (y * 10^scale), or its root with the sign of x, rounded once; NaN if y is 0, or for the root
  * of a negative number if the sign is not to be kept. Spoils x. */
 BF_RULE uint64_t bf_signed_ratio(bf_signed *x, const bf_signed *y, int scale, bool root,
                                  bf_format f) {
-    bf_wide rest;
-    bf_wide divisor = y->size;
+    bf_wide room;
+    bf_signed divisor;
     const bool negative = x->negative != y->negative;
     if (y->size.length == 0) return bf_format_nan(f);
     if (x->size.length == 0) return 0;
+    bf_signed_copy(&divisor, y);
     for (; scale > 0; scale -= 18)
-        bf_wide_multiply(&divisor, (uint64_t)bf_power_of_ten(scale < 18 ? scale : 18));
-    bf_leading q = bf_wide_ratio(&x->size, &divisor, &rest);
+        bf_wide_multiply(&divisor.size, (uint64_t)bf_power_of_ten(scale < 18 ? scale : 18));
+    bf_leading q = bf_wide_ratio(&x->size, &divisor.size, &room);
     return bf_leading_round(f, negative, root ? bf_leading_root(q) : q);
 }
 
@@ -116,14 +133,14 @@ BF_RULE_APART void bf_pairs_of(bf_pairs *p, bf_dtype dtype, const int64_t *words
     const bf_kind kind = BF_KIND_COMOMENTS;
     bf_signed sum;
     p->n = bf_finish_count(words);
-    p->x = bf_signed_of(kind, dtype, words, 1, 0);
-    p->y = bf_signed_of(kind, dtype, words, 0, 1);
-    sum = bf_signed_of(kind, dtype, words, 2, 0);
-    p->xx = bf_signed_spread(p->n, &p->x, &p->x, &sum);
-    sum = bf_signed_of(kind, dtype, words, 1, 1);
-    p->xy = bf_signed_spread(p->n, &p->x, &p->y, &sum);
-    sum = bf_signed_of(kind, dtype, words, 0, 2);
-    p->yy = bf_signed_spread(p->n, &p->y, &p->y, &sum);
+    bf_signed_of(&p->x, kind, dtype, words, 1, 0);
+    bf_signed_of(&p->y, kind, dtype, words, 0, 1);
+    bf_signed_of(&sum, kind, dtype, words, 2, 0);
+    bf_signed_spread(&p->xx, p->n, &p->x, &p->x, &sum);
+    bf_signed_of(&sum, kind, dtype, words, 1, 1);
+    bf_signed_spread(&p->xy, p->n, &p->x, &p->y, &sum);
+    bf_signed_of(&sum, kind, dtype, words, 0, 2);
+    bf_signed_spread(&p->yy, p->n, &p->y, &p->y, &sum);
 }
 
 /* xy / (n * (n - ddof)) */
@@ -145,7 +162,8 @@ BF_RULE_APART uint64_t bf_pairs_correlation(bf_pairs *p, bool square, bf_format 
 
 /* (y * xx - xy * x) / (n * xx) */
 BF_RULE_APART uint64_t bf_pairs_intercept(bf_pairs *p, int scale, bf_format f) {
-    bf_signed above, product, below = p->xx;
+    bf_signed above, product, below;
+    bf_signed_copy(&below, &p->xx);
     bf_signed_multiply(&above, &p->y, &p->xx);
     bf_signed_multiply(&product, &p->xy, &p->x);
     bf_signed_subtract(&above, &product);
@@ -171,9 +189,10 @@ BF_RULE_APART uint64_t bf_joint_pairs(bf_reduction op, bf_dtype dtype, const int
 /* The mean: infinite elements make it infinite. */
 BF_RULE_APART uint64_t bf_joint_weighted_mean(bf_dtype dtype, const int64_t *words,
                                               const bf_reduce_options *options, bf_format f) {
-    bf_signed sum = bf_signed_of(BF_KIND_WEIGHTED, dtype, words, 1, 1);
-    const bf_signed weights = bf_signed_of(BF_KIND_WEIGHTED, dtype, words, 0, 1);
+    bf_signed sum, weights;
     uint64_t bits;
+    bf_signed_of(&sum, BF_KIND_WEIGHTED, dtype, words, 1, 1);
+    bf_signed_of(&weights, BF_KIND_WEIGHTED, dtype, words, 0, 1);
     if (weights.size.length == 0) return bf_format_nan(f);
     if (bf_finish_special(words, true, f, &bits))
         return bits == bf_format_nan(f) || !weights.negative ? bits : bits ^ bf_format_sign(f);
@@ -186,16 +205,16 @@ BF_RULE_APART uint64_t bf_joint_weighted_variance(bf_dtype dtype, const int64_t 
                                                   const bf_reduce_options *options, bool root,
                                                   bf_format f) {
     const bf_kind kind = BF_KIND_WEIGHTED;
-    const bf_signed w = bf_signed_of(kind, dtype, words, 0, 1);
-    const bf_signed wx = bf_signed_of(kind, dtype, words, 1, 1);
-    const bf_signed wxx = bf_signed_of(kind, dtype, words, 2, 1);
-    bf_signed above, below, other;
+    bf_signed w, wx, wxx, above, below, other;
+    bf_signed_of(&w, kind, dtype, words, 0, 1);
+    bf_signed_of(&wx, kind, dtype, words, 1, 1);
+    bf_signed_of(&wxx, kind, dtype, words, 2, 1);
     bf_signed_multiply(&above, &w, &wxx);
     bf_signed_multiply(&other, &wx, &wx);
     bf_signed_subtract(&above, &other);
     bf_signed_multiply(&below, &w, &w);
     if (options->ddof > 0 && options->weights == BF_WEIGHTS_RELIABILITY) {
-        other = bf_signed_of(kind, dtype, words, 0, 2);
+        bf_signed_of(&other, kind, dtype, words, 0, 2);
         bf_signed_subtract_times(&below, (uint64_t)options->ddof, &other);
     } else if (options->ddof > 0) {
         bf_signed one = bf_signed_whole((uint64_t)options->ddof, bf_layout_sum(dtype).exponent);
@@ -210,44 +229,43 @@ BF_RULE_APART uint64_t bf_joint_weighted_variance(bf_dtype dtype, const int64_t 
 /* --- powers --- */
 
 /* n^3 times the third central moment: n^2 S3 - 3 n S1 S2 + 2 S1^3. */
-BF_RULE_APART bf_signed bf_joint_third(int64_t n, const bf_signed s[5]) {
-    bf_signed third = s[3], term, cube;
-    bf_wide_multiply(&third.size, (uint64_t)n);
-    bf_wide_multiply(&third.size, (uint64_t)n);
+BF_RULE_APART void bf_joint_third(bf_signed *third, int64_t n, const bf_signed s[5]) {
+    bf_signed term, cube;
+    bf_signed_copy(third, &s[3]);
+    for (int i = 0; i < 2; i++) bf_wide_multiply(&third->size, (uint64_t)n);
     bf_signed_multiply(&term, &s[1], &s[2]);
     bf_wide_multiply(&term.size, (uint64_t)n);
-    bf_signed_subtract_times(&third, 3, &term);
+    bf_signed_subtract_times(third, 3, &term);
     bf_signed_multiply(&term, &s[1], &s[1]);
     bf_signed_multiply(&cube, &term, &s[1]);
     cube.negative = !cube.negative;
-    bf_signed_subtract_times(&third, 2, &cube);
-    return third;
+    bf_signed_subtract_times(third, 2, &cube);
 }
 
 /* n^4 times the fourth: n^3 S4 - 4 n^2 S1 S3 + 6 n S1^2 S2 - 3 S1^4. */
-BF_RULE_APART bf_signed bf_joint_fourth(int64_t n, const bf_signed s[5]) {
-    bf_signed fourth = s[4], square, term;
-    for (int i = 0; i < 3; i++) bf_wide_multiply(&fourth.size, (uint64_t)n);
+BF_RULE_APART void bf_joint_fourth(bf_signed *fourth, int64_t n, const bf_signed s[5]) {
+    bf_signed square, term;
+    bf_signed_copy(fourth, &s[4]);
+    for (int i = 0; i < 3; i++) bf_wide_multiply(&fourth->size, (uint64_t)n);
     bf_signed_multiply(&term, &s[1], &s[3]);
     for (int i = 0; i < 2; i++) bf_wide_multiply(&term.size, (uint64_t)n);
-    bf_signed_subtract_times(&fourth, 4, &term);
+    bf_signed_subtract_times(fourth, 4, &term);
     bf_signed_multiply(&square, &s[1], &s[1]);
     bf_signed_multiply(&term, &square, &s[2]);
     bf_wide_multiply(&term.size, (uint64_t)n);
     term.negative = !term.negative;
-    bf_signed_subtract_times(&fourth, 6, &term);
+    bf_signed_subtract_times(fourth, 6, &term);
     bf_signed_multiply(&term, &square, &square);
-    bf_signed_subtract_times(&fourth, 3, &term);
-    return fourth;
+    bf_signed_subtract_times(fourth, 3, &term);
 }
 
 /* M3 / M2^(3/2), of ddof 1 times sqrt(n (n - 1)) / (n - 2): the root of its square, with its sign.
  */
 BF_RULE_APART uint64_t bf_joint_skewness(int64_t n, const bf_signed s[5], const bf_signed *second,
                                          int ddof, bf_format f) {
-    const bf_signed third = bf_joint_third(n, s);
-    bf_signed above, below, square;
+    bf_signed third, above, below, square;
     if (ddof > 0 && n < 3) return bf_format_nan(f);
+    bf_joint_third(&third, n, s);
     bf_signed_multiply(&above, &third, &third);
     bf_signed_multiply(&square, second, second);
     bf_signed_multiply(&below, &square, second);
@@ -265,12 +283,14 @@ BF_RULE_APART uint64_t bf_joint_skewness(int64_t n, const bf_signed s[5], const 
  */
 BF_RULE_APART uint64_t bf_joint_kurtosis(int64_t n, const bf_signed s[5], const bf_signed *second,
                                          int ddof, bf_format f) {
-    bf_signed above = bf_joint_fourth(n, s), below;
+    bf_signed above, below;
     if (ddof > 0 && n < 4) return bf_format_nan(f);
+    bf_joint_fourth(&above, n, s);
     bf_signed_multiply(&below, second, second);
     bf_signed_subtract_times(&above, 3, &below);
     if (ddof > 0) {
-        bf_signed six = below;
+        bf_signed six;
+        bf_signed_copy(&six, &below);
         six.negative = !six.negative;
         bf_wide_multiply(&above.size, (uint64_t)n + 1);
         bf_signed_subtract_times(&above, 6, &six);
@@ -284,10 +304,10 @@ BF_RULE_APART uint64_t bf_joint_kurtosis(int64_t n, const bf_signed s[5], const 
 BF_RULE_APART uint64_t bf_joint_powers(bf_reduction op, bf_dtype dtype, const int64_t *words,
                                        int ddof, bf_format f) {
     const int64_t n = bf_finish_count(words);
-    bf_signed s[5];
+    bf_signed s[5], second;
     if (n == 0) return bf_format_nan(f);
-    for (int i = 1; i < 5; i++) s[i] = bf_signed_of(BF_KIND_POWERS, dtype, words, i, 0);
-    const bf_signed second = bf_signed_spread(n, &s[1], &s[1], &s[2]);
+    for (int i = 1; i < 5; i++) bf_signed_of(&s[i], BF_KIND_POWERS, dtype, words, i, 0);
+    bf_signed_spread(&second, n, &s[1], &s[1], &s[2]);
     return op == BF_SKEW ? bf_joint_skewness(n, s, &second, ddof, f)
                          : bf_joint_kurtosis(n, s, &second, ddof, f);
 }
