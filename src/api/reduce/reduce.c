@@ -46,7 +46,7 @@ static bool read_short(bf_reduction op, const bf_array *a, const bf_array *b, bf
     if (strcmp(bf_reduction_name(op), "?") == 0) return false;
     if (job->kind == BF_KIND_PRODUCT && a->dtype == BF_I128) return false;
     if (job->count <= 0 || job->count > BF_AT_ONCE_MOST || !bf_array_is_contiguous(a)) return false;
-    if (op != BF_DOT) return true;
+    if (!bf_takes_pairs(op)) return true;
     job->b = b != NULL ? b->data : NULL;
     return job->b != NULL && b->dtype == a->dtype && bf_same_shape(a, b) &&
            bf_array_elements(b, bf_number_bytes(a->dtype)) == job->count &&
@@ -57,7 +57,8 @@ bool bf_reduce_at_once(bf_context *context, bf_reduction op, const bf_array *a, 
                        bf_job *job) {
     const bf_array *const arrays[] = {a, b};
     return !bf_is_watched(context) && read_short(op, a, b, job) &&
-           bf_reduce_place(context, job->kind, arrays, op == BF_DOT ? 2 : 1, job->count) == BF_OK &&
+           bf_reduce_place(context, job->kind, arrays, job->b != NULL ? 2 : 1, job->count) ==
+               BF_OK &&
            context->used->reduce->at_once != NULL;
 }
 

@@ -62,6 +62,9 @@ typedef void (*bf_column_extremes_loop)(const bf_columns *x, void *least, void *
  * of any instruction set. */
 enum { BF_ROUND_EXPONENT = 400, BF_FILL = 8 };
 
+/* The sums of pairs: of a, a b, a a, b, b b. */
+enum { BF_PAIR_A, BF_PAIR_AB, BF_PAIR_AA, BF_PAIR_B, BF_PAIR_BB, BF_PAIR_SUMS };
+
 typedef struct bf_axis_loops {
     bf_column_sums_loop sums[BF_DTYPES];
     bf_column_extremes_loop extremes[BF_DTYPES];
@@ -74,13 +77,17 @@ typedef struct bf_axis_loops {
     /* Finishes variances of lengths[i] terms. */
     void (*spread)(const bf_totals *sum, const bf_totals *squares, const double *lengths, int ddof,
                    int n, bool root, double *to);
+    /* Finishes covariances, correlations, their squares, or slopes of lengths[i] pairs; sums: those
+     * of BF_KIND_COMOMENTS. */
+    void (*pairs)(bf_reduction op, const bf_totals sums[BF_PAIR_SUMS], const double *lengths,
+                  int ddof, int n, double *to);
 } bf_axis_loops;
 
 /* ---- lines.c: how one thread takes lines ----------------------------------------------------- */
 
 enum {
-    BF_LINES_MOST = 32,                     /* lines that are taken together */
-    BF_LINE_WORDS = BF_STATE_WORDS_SMALL    /* the most words of a line */
+    BF_LINES_MOST = 32,                  /* lines that are taken together */
+    BF_LINE_WORDS = BF_STATE_WORDS_SMALL /* the most words of a line */
 };
 _Static_assert((int)BF_LINE_WORDS >= (int)BF_PRODUCT_TREE_HEAD_AT, "every kind has room");
 

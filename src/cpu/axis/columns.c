@@ -14,8 +14,12 @@ enum {
     SAMPLE_COLUMNS = 16
 };
 
+static int sums_of(const bf_axis_job *job) {
+    return job->operands->kind == BF_KIND_COMOMENTS ? BF_AXIS_SUMS : BF_AXIS_TWO;
+}
+
 size_t bf_columns_room(const bf_axis_job *job) {
-    size_t totals = BF_AXIS_SUMS * BF_LEVELS_MAX * (2 * BF_COLUMNS_MOST + 8 * NARROW_ROW);
+    size_t totals = (size_t)sums_of(job) * BF_LEVELS_MAX * (2 * BF_COLUMNS_MOST + 8 * NARROW_ROW);
     size_t wide = bf_axis_widens(job) ? 2 * (size_t)BATCH_BYTES : 0;
     return (totals + (size_t)BF_COLUMNS_MOST * (size_t)job->words) * sizeof(int64_t) + wide;
 }
@@ -241,8 +245,8 @@ static bool begin_totals(task *t) {
 /* Adds a batch to both totals in one pass, in the windows that are remembered. On failure, totals
  * that were pending are as they were. */
 static bool sum_moments(task *t, bool pending) {
-    addition add = {.loop = t->loops[BF_SUM_F32_MOMENTS], .count = BF_AXIS_SUMS};
-    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+    addition add = {.loop = t->loops[BF_SUM_F32_MOMENTS], .count = BF_AXIS_TWO};
+    for (t->which = 0; t->which < BF_AXIS_TWO; t->which++) {
         bf_axis_sum *sum = &t->sums[t->which];
         if (!pending) {
             sum->window = *bf_axis_memory(t->taker, t->which);
@@ -255,7 +259,7 @@ static bool sum_moments(task *t, bool pending) {
     }
     if (!bf_axis_can_join(add.windows)) return false;
     bool fits = add_batch(t, &add);
-    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+    for (t->which = 0; t->which < BF_AXIS_TWO; t->which++) {
         bf_window_memory *memory = bf_axis_memory(t->taker, t->which);
         if (fits)
             bf_window_settle(memory, &add.windows[t->which], true);
@@ -290,10 +294,12 @@ static bf_columns widen_columns(const task *t, const bf_columns *x) {
  * pending are as they were. */
 static bool sum_batch(task *t, const bf_columns *x, bool pending) {
     const bf_columns wide = widen_columns(t, x);
-    t->x = &wide;
+    bf_columns of = wide;
+    t->x = &of;
     if (bf_axis_are_moments(t->sums) && sum_moments(t, pending)) return true;
-    for (t->which = 0; t->which < BF_AXIS_SUMS; t->which++) {
+    for (t->which = 0; t->which < sums_of(t->job); t->which++) {
         if (!t->sums[t->which].needed) continue;
+        of = bf_axis_columns_of(&t->sums[t->which], &wide);
         if (pending ? extend_totals(t) : begin_totals(t)) continue;
         while (pending && --t->which >= 0)
             if (t->sums[t->which].needed) restore_totals(t);
@@ -306,7 +312,9 @@ static bool sum_batch(task *t, const bf_columns *x, bool pending) {
 
 /* The totals of columns; *x lives as long. */
 static bf_many_totals totals_of(const task *t, const bf_columns *x) {
-    return (bf_many_totals){t->sums, {t->totals[0], t->totals[1]}, BF_COLUMNS_MOST, &x->rows, 0};
+    bf_many_totals all = {.sums = t->sums, .pitch = BF_COLUMNS_MOST, .length = &x->rows};
+    for (int s = 0; s < sums_of(t->job); s++) all.totals[s] = t->totals[s];
+    return all;
 }
 
 /* Is every term of a column -0? */
@@ -344,6 +352,12 @@ static void add_to_words(const task *t, const bf_columns *x, int64_t first) {
 static void write_column(const task *t, const bf_columns *x, const bf_line_totals *totals,
                          int64_t column, int64_t number) {
     bool zero;
+    if (!bf_line_is_simple(t->job, totals)) {
+        bf_state_init(t->job->operands->kind, t->job->operands->dtype, t->words);
+        bf_line_add(t->job, totals, false, t->words);
+        bf_axis_write(t->job, t->words, number);
+        return;
+    }
     uint64_t bits = bf_line_bits(t->job, totals, &zero);
     if (zero && is_negative_zero(t, x, column))
         bits = bf_format_sign(bf_format_of(t->job->results->to));
@@ -433,7 +447,8 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
     bf_columns rest = cut_rows(x, from, pending);
     bf_many_totals all = totals_of(t, x);
     bf_line_totals totals = bf_totals_of_line(&all, 0);
-    if (!words && bf_line_is_simple(t->job, &totals)) {
+    const bool pairs = t->job->operands->kind == BF_KIND_COMOMENTS && x->rows > 0;
+    if (!words && (pairs || bf_line_is_simple(t->job, &totals))) {
         write_totals(t, x, number, step);
         return;
     }
@@ -448,7 +463,7 @@ void bf_reduce_columns(bf_axis_job *job, bf_taker *taker, const bf_columns *x, i
     task t = {.job = job, .taker = taker, .loops = taker->reducer.isa->axis->columns};
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
     t.words = taker->more;
-    for (int s = 0; s < BF_AXIS_SUMS; s++) {
+    for (int s = 0; s < sums_of(job); s++) {
         t.totals[s] = t.words;
         t.saved[s] = t.totals[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;
         t.longer[s] = t.saved[s] + BF_LEVELS_MAX * BF_COLUMNS_MOST;

@@ -13,6 +13,7 @@ static const bf_axis_loops axis_loops = {
     .fibres = {fibres_f64, fibres_f32, fibres_f64_pairs, fibres_f32_pairs, fibres_f32_moments},
     .round = round_totals,
     .spread = round_spreads,
+    .pairs = round_pairs,
     .sums = {INTEGER_ENTRIES(column_sums_)},
     .extremes = {INTEGER_ENTRIES(integer_extremes_), [BF_F16] = float_extremes_i16,
                  [BF_BF16] = float_extremes_i16, [BF_F32] = float_extremes_i32,

@@ -111,7 +111,8 @@ bool bf_cpu_reduce_short(bf_context *context, const bf_job *job, const bf_reduce
                          bf_value *value) {
     const bf_isa *isa = context->cpu->isa;
     bf_environment environment = bf_environment_enter();
-    bool done = bf_kind_is_sum(job->kind) && reduce_sums(isa, job, options, value);
+    bool done = bf_kind_is_sum(job->kind) && !bf_kind_is_joint(job->kind) &&
+                reduce_sums(isa, job, options, value);
     if (job->kind == BF_KIND_PRODUCT_TREE)
         done = reduce_product(isa, job, options, value);
     else if (!done)

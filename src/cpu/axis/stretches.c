@@ -5,8 +5,10 @@
 #include "cpu/axis/window.h"
 
 enum {
-    SAMPLE = 256,       /* elements that the first window is chosen by */
-    WIDE_MOST = 1 << 15 /* 16-bit floats that are widened at once */
+    PAIRS_LEAST = 8,     /* stretches of pairs that are taken at once, at least */
+    SAMPLE = 256,        /* elements that the first window is chosen by */
+    WIDE_MOST = 1 << 15, /* 16-bit floats that are widened at once */
+    CACHED = 1 << 11 /* pairs that are taken at once, each of whose sums finds them in the cache */
 };
 _Static_assert((int)WIDE_MOST >= (int)BF_STRETCH_MOST, "a stretch has room");
 
@@ -14,7 +16,7 @@ typedef struct task {
     bf_axis_job *job;
     bf_taker *taker;
     bf_axis_sum sums[BF_AXIS_SUMS];
-    int64_t totals[BF_AXIS_SUMS][BF_LEVELS_MAX][BF_STRETCHES];
+    int64_t (*totals)[BF_LEVELS_MAX][BF_STRETCHES]; /* of each sum */
 } task;
 
 bool bf_can_take_stretches(const bf_axis_job *job) {
@@ -23,7 +25,8 @@ bool bf_can_take_stretches(const bf_axis_job *job) {
 }
 
 size_t bf_stretches_room(const bf_axis_job *job) {
-    return bf_axis_widens(job) ? 2 * WIDE_MOST * sizeof(float) : 0;
+    const size_t wide = bf_axis_widens(job) ? 2 * WIDE_MOST * sizeof(float) : 0;
+    return wide + BF_AXIS_SUMS * sizeof *((task *)NULL)->totals;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -80,22 +83,31 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
 
 /* Takes elements and squares in one pass, in the windows that are remembered. */
 static bool sum_moments(task *t, const bf_stretches *x) {
-    bf_window_memory windows[BF_AXIS_SUMS];
-    for (int which = 0; which < BF_AXIS_SUMS; which++)
+    bf_window_memory windows[BF_AXIS_TWO];
+    for (int which = 0; which < BF_AXIS_TWO; which++)
         windows[which] = *bf_axis_memory(t->taker, which);
     if (!bf_axis_are_moments(t->sums) || !bf_axis_can_join(windows)) return false;
     if (!t->taker->reducer.isa->axis->fibres[BF_SUM_F32_MOMENTS](x, windows, t->totals))
         return false;
-    for (int which = 0; which < BF_AXIS_SUMS; which++) {
+    for (int which = 0; which < BF_AXIS_TWO; which++) {
         t->sums[which].window = windows[which];
         bf_window_settle(bf_axis_memory(t->taker, which), &windows[which], true);
     }
     return true;
 }
 
+static bool sum_pairs(task *t, const bf_stretches *x) {
+    for (int which = 0; which < BF_AXIS_SUMS; which++) {
+        const bf_stretches of = bf_axis_stretches_of(&t->sums[which], x);
+        if (!sum_stretches(t, which, &of)) return false;
+    }
+    return true;
+}
+
 static bool sum_all(task *t, const bf_stretches *x) {
+    if (t->job->operands->kind == BF_KIND_COMOMENTS) return sum_pairs(t, x);
     if (sum_moments(t, x)) return true;
-    for (int which = 0; which < BF_AXIS_SUMS; which++)
+    for (int which = 0; which < BF_AXIS_TWO; which++)
         if (t->sums[which].needed && !sum_stretches(t, which, x)) return false;
     return true;
 }
@@ -128,7 +140,9 @@ static void write_stretch(const task *t, const bf_stretches *x, const bf_many_to
 
 static void write_stretches(const task *t, const bf_stretches *x, int64_t number) {
     const bf_axis_loops *loops = t->taker->reducer.isa->axis;
-    bf_many_totals all = {t->sums, {t->totals[0][0], t->totals[1][0]}, BF_STRETCHES, x->length, 1};
+    bf_many_totals all = {.sums = t->sums, .pitch = BF_STRETCHES, .length = x->length, .step = 1};
+    const bool pairs = t->job->operands->kind == BF_KIND_COMOMENTS;
+    for (int s = 0; s < (pairs ? BF_AXIS_SUMS : BF_AXIS_TWO); s++) all.totals[s] = t->totals[s][0];
     uint64_t left = bf_write_lines(t->job, loops, &all, 0, x->n, number, 1);
     for (; left != 0; left &= left - 1) {
         int i = __builtin_ctzll(left);
@@ -174,7 +188,7 @@ static const char *widen(const task *t, const char *from, int64_t n, float *to) 
  * f32 that they equal. */
 static void widen_stretches(const task *t, const bf_stretches *x, int first, bf_stretches *some,
                             bf_stretches *wide) {
-    float *a = t->taker->more, *b = a + WIDE_MOST;
+    float *a = (float *)(t->totals + BF_AXIS_SUMS), *b = a + WIDE_MOST;
     int64_t at = 0;
     int n = 0;
     for (int i = first; i < x->n && at + x->length[i] <= WIDE_MOST; at += x->length[i++], n++) {
@@ -196,13 +210,32 @@ static __attribute__((noinline)) void reduce_halves(task *t, const bf_stretches 
     }
 }
 
+/* Pairs are taken by whole vectors of stretches, but not more than the cache holds. */
+static __attribute__((noinline)) void reduce_pairs(task *t, const bf_stretches *x, int64_t number) {
+    for (int i = 0, n; i < x->n; i += n) {
+        bf_stretches some;
+        int64_t pairs = 0;
+        for (n = 0; i + n < x->n && (n % PAIRS_LEAST != 0 || pairs < CACHED); n++) {
+            some.a[n] = x->a[i + n];
+            some.b[n] = x->b[i + n];
+            some.length[n] = x->length[i + n];
+            pairs += x->length[i + n];
+        }
+        some.n = n;
+        reduce_stretches(t, &some, &some, number + i);
+    }
+}
+
 void bf_reduce_stretches(bf_axis_job *job, bf_taker *taker, const bf_stretches *x, int64_t number) {
     task t;
     t.job = job;
     t.taker = taker;
+    t.totals = taker->more;
     bf_axis_sums_of(taker->reducer.isa, job->operands, t.sums);
     if (bf_axis_widens(job))
         reduce_halves(&t, x, number);
+    else if (job->operands->kind == BF_KIND_COMOMENTS)
+        reduce_pairs(&t, x, number);
     else
         reduce_stretches(&t, x, x, number);
 }

@@ -452,6 +452,104 @@ static void round_totals(const bf_totals *totals, const double *divisors, int n,
     }
 }
 
+/* high + low. */
+typedef struct doubles {
+    vf64 high, low;
+} doubles;
+
+INLINE doubles scaled_totals(const bf_totals *totals, int i, vi64 *lost, vi64 *wrong) {
+    const double unit = bf_power_of_two(bf_totals_exponent(totals));
+    doubles x;
+    x.high = load_totals(totals, i, &x.low, lost, wrong) * unit;
+    x.low *= unit;
+    return x;
+}
+
+/* n * (sum of x y) - (sum of x) (sum of y), wrong by *error at most. */
+INLINE doubles spread_of(vf64 n, const doubles *x, const doubles *y, const doubles *xy, vi64 lost,
+                         vf64 *error) {
+    vf64 a = n * xy->high, b = x->high * y->high, a_low = n * xy->low, rest;
+    vf64 high = add_exactly(a, -b, &rest);
+    doubles spread;
+    note_lost(&lost, mul_sub(n, xy->low, a_low));
+    note_lost(&lost, x->low);
+    note_lost(&lost, y->low);
+    rest = add_noting(rest, mul_sub(n, xy->high, a), &lost);
+    rest = add_noting(rest, -mul_sub(x->high, y->high, b), &lost);
+    rest = add_noting(rest, a_low, &lost) - (x->high * y->low + x->low * y->high);
+    spread.high = add_exactly(high, rest, &spread.low);
+    *error = (vf64)((vi64)((magnitude_of(a) + magnitude_of(b)) * 0x1p-100) & (lost != 0));
+    return spread;
+}
+
+/* x * y to 2^-103 or so of it, and what errors of x and of y make of it. */
+INLINE doubles multiply_doubles(doubles x, vf64 x_error, doubles y, vf64 y_error, vf64 *error) {
+    vf64 high = x.high * y.high;
+    vf64 rest = mul_sub(x.high, y.high, high) + (x.high * y.low + x.low * y.high);
+    doubles product;
+    product.high = add_exactly(high, rest, &product.low);
+    *error = magnitude_of(high) * 0x1p-100 +
+             2 * (magnitude_of(x.high) * y_error + magnitude_of(y.high) * x_error);
+    return product;
+}
+
+/* The root of x > 0. */
+INLINE doubles root_of_doubles(doubles x, vf64 *error) {
+    vf64 high = sqrt_f64(x.high), low = (x.low - mul_sub(high, high, x.high)) / (high + high);
+    doubles root;
+    root.high = add_exactly(high, low, &root.low);
+    *error = high * 0x1p-99 + *error / high;
+    return root;
+}
+
+/* x / y, rounded once; a NaN where both ends of the error do not round alike, or the operands are
+ * so large or small that what is left would not be exact. */
+INLINE vf64 divide_doubles(doubles x, vf64 x_error, doubles y, vf64 y_error) {
+    const vf64 most = broadcast(0x1p900), least = broadcast(0x1p-900);
+    vf64 q = x.high / y.high;
+    vf64 rest = ((x.low - mul_sub(q, y.high, x.high)) - q * y.low) / y.high;
+    vf64 result = q + rest, size = magnitude_of(q);
+    vf64 margin = size * 0x1p-98 + 2 * (x_error + size * y_error) / magnitude_of(y.high);
+    vi64 sure = (result == q + (rest + margin)) & (result == q + (rest - margin));
+    sure &= (size > least) & (size < most) & (magnitude_of(x.high) > least);
+    sure &= (magnitude_of(y.high) > least) & (magnitude_of(y.high) < most);
+    return (vf64)((vi64)result | ~sure);
+}
+
+static void round_pairs(bf_reduction op, const bf_totals sums[BF_PAIR_SUMS], const double *lengths,
+                        int ddof, int n, double *to) {
+    for (int i = 0; i < n; i += LANES) {
+        vi64 lost = {0}, wrong = {0};
+        vf64 terms = load_f64((const char *)(lengths + i)), xy_error, xx_error, yy_error, error, y;
+        doubles a = scaled_totals(&sums[BF_PAIR_A], i, &lost, &wrong);
+        doubles b = scaled_totals(&sums[BF_PAIR_B], i, &lost, &wrong);
+        doubles ab = scaled_totals(&sums[BF_PAIR_AB], i, &lost, &wrong);
+        doubles xy = spread_of(terms, &a, &b, &ab, lost, &xy_error);
+        wrong |= (terms > 0x1p26) | (terms <= (double)ddof) | (xy.high == 0);
+        if (op == BF_COV) {
+            y = divide_pair(xy.high, xy.low, xy_error, terms * (terms - (double)ddof), false);
+        } else {
+            doubles aa = scaled_totals(&sums[BF_PAIR_AA], i, &lost, &wrong);
+            doubles xx = spread_of(terms, &a, &a, &aa, lost, &xx_error);
+            if (op == BF_SLOPE) {
+                y = divide_doubles(xy, xy_error, xx, xx_error);
+            } else {
+                doubles bb = scaled_totals(&sums[BF_PAIR_BB], i, &lost, &wrong);
+                doubles yy = spread_of(terms, &b, &b, &bb, lost, &yy_error);
+                doubles below = multiply_doubles(xx, xx_error, yy, yy_error, &error);
+                wrong |= ~((below.high > 0x1p-900) & (below.high < 0x1p900));
+                if (op == BF_CORR)
+                    below = root_of_doubles(below, &error);
+                else
+                    xy = multiply_doubles(xy, xy_error, xy, xy_error, &xy_error);
+                y = divide_doubles(xy, xy_error, below, error);
+            }
+        }
+        y = (vf64)((vi64)y | wrong);
+        memcpy(to + i, &y, sizeof y);
+    }
+}
+
 /* (n * sum x^2 - (sum x)^2) / (n * (n - ddof)): products of the upper doubles are exact, and the
  * others are wrong by less than 2^-100 of n * sum x^2. */
 static void round_spreads(const bf_totals *sum, const bf_totals *squares, const double *lengths,

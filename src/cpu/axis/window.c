@@ -2,10 +2,21 @@
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-static void need_sum(bf_axis_sum *sum, bf_dtype dtype, bool pairs) {
+static void need_sum(bf_axis_sum *sum, bf_dtype dtype, bool pairs, int a, int b) {
     sum->needed = true;
     sum->pairs = pairs;
+    sum->of[0] = a;
+    sum->of[1] = b;
     sum->input = (bf_sum_input)((dtype != BF_F64) + 2 * pairs);
+}
+
+/* There are sums of a b, or of a a, whose b is a. */
+static void need_pairs(bf_axis_sum sums[BF_AXIS_SUMS], bf_dtype dtype) {
+    need_sum(&sums[BF_PAIR_A], dtype, false, 0, 0);
+    need_sum(&sums[BF_PAIR_AB], dtype, true, 0, 1);
+    need_sum(&sums[BF_PAIR_AA], dtype, true, 0, 0);
+    need_sum(&sums[BF_PAIR_B], dtype, false, 1, 1);
+    need_sum(&sums[BF_PAIR_BB], dtype, true, 1, 1);
 }
 
 bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
@@ -13,32 +24,59 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
     bf_dtype dtype = operands->dtype;
     bf_kind kind = operands->kind;
     memset(sums, 0, BF_AXIS_SUMS * sizeof *sums);
-    if (isa->axis == NULL || !bf_kind_is_sum(kind) || bf_kind_is_joint(kind)) return false;
-    if (!bf_dtype_is_float(dtype)) return false;
+    if (isa->axis == NULL || !bf_dtype_is_float(dtype)) return false;
+    if (kind == BF_KIND_COMOMENTS) need_pairs(sums, dtype);
     if (kind == BF_KIND_SUM || kind == BF_KIND_MOMENTS)
-        need_sum(&sums[BF_AXIS_ELEMENTS], dtype, false);
-    if (kind != BF_KIND_SUM) need_sum(&sums[BF_AXIS_PRODUCTS], dtype, true);
-    return true;
+        need_sum(&sums[BF_AXIS_ELEMENTS], dtype, false, 0, 0);
+    if (kind == BF_KIND_SQUARES || kind == BF_KIND_MOMENTS || kind == BF_KIND_DOT)
+        need_sum(&sums[BF_AXIS_PRODUCTS], dtype, true, 0, 1);
+    return sums[BF_AXIS_ELEMENTS].needed || sums[BF_AXIS_PRODUCTS].needed;
 }
 
 bool bf_axis_are_moments(const bf_axis_sum sums[BF_AXIS_SUMS]) {
     return sums[BF_AXIS_ELEMENTS].needed && sums[BF_AXIS_PRODUCTS].needed &&
-           sums[BF_AXIS_ELEMENTS].input == BF_SUM_F32;
+           sums[BF_AXIS_ELEMENTS].input == BF_SUM_F32 && !sums[BF_PAIR_B].needed;
 }
 
-bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_SUMS]) {
+bf_columns bf_axis_columns_of(const bf_axis_sum *sum, const bf_columns *x) {
+    bf_columns of = *x;
+    if (sum->of[0] == 1) {
+        of.a = x->b;
+        of.a_step = x->b_step;
+        of.next = x->b + x->rows * x->b_step;
+    }
+    if (sum->of[1] == 0) {
+        of.b = of.a;
+        of.b_step = of.a_step;
+    }
+    return of;
+}
+
+bf_stretches bf_axis_stretches_of(const bf_axis_sum *sum, const bf_stretches *x) {
+    bf_stretches of;
+    of.n = x->n;
+    memcpy(of.a, sum->of[0] == 1 ? x->b : x->a, (size_t)x->n * sizeof *x->a);
+    memcpy(of.b, sum->of[1] == 1 ? x->b : x->a, (size_t)x->n * sizeof *x->a);
+    memcpy(of.length, x->length, (size_t)x->n * sizeof *x->length);
+    return of;
+}
+
+bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_TWO]) {
     int levels = windows[BF_AXIS_ELEMENTS].levels, squares = windows[BF_AXIS_PRODUCTS].levels;
     return levels > 0 && levels <= BF_MOMENTS_LEVELS && squares > 0 &&
            squares <= BF_MOMENTS_SQUARES;
 }
 
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum) {
-    return sum == BF_AXIS_ELEMENTS ? &taker->reducer.sum : &taker->reducer.products;
+    return sum == BF_AXIS_ELEMENTS   ? &taker->reducer.sum
+           : sum == BF_AXIS_PRODUCTS ? &taker->reducer.products
+                                     : &taker->reducer.joint[sum];
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
 bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *t) {
+    if (job->operands->kind == BF_KIND_COMOMENTS) return false;
     if (job->operands->kind != BF_KIND_MOMENTS) return t->n > 0;
     if (t->n <= job->results->options->ddof || t->n > INT32_MAX) return false;
     return bf_totals_can_spread(&t->of[BF_AXIS_ELEMENTS], &t->of[BF_AXIS_PRODUCTS]);
@@ -46,7 +84,7 @@ bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *t) {
 
 bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line) {
     bf_line_totals of_line = {.n = x->length[line * x->step]};
-    for (int s = 0; s < BF_AXIS_SUMS; s++)
+    for (int s = 0; s < BF_AXIS_SUMS && x->totals[s] != NULL; s++)
         of_line.of[s] = (bf_totals){x->totals[s] + line, x->pitch, x->sums[s].window.levels,
                                     x->sums[s].window.bottom};
     return of_line;
@@ -55,6 +93,26 @@ bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line) {
 /* Do the loops round such totals? */
 static bool can_round(const bf_totals *t) {
     return bf_totals_exponent(t) >= -BF_ROUND_EXPONENT && t->bottom <= BF_ROUND_EXPONENT;
+}
+
+static void set_lengths(const bf_many_totals *x, int64_t first, int n, double *lengths) {
+    for (int i = 0; i < BF_STRETCHES; i++)
+        lengths[i] = i < n ? (double)x->length[(first + i) * x->step] : 1;
+}
+
+/* round_lines for pairs. */
+static bool round_pairs(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
+                        int64_t first, int n, double *to) {
+    const bf_line_totals t = bf_totals_of_line(x, first);
+    const bf_reduce_options *options = job->results->options;
+    double lengths[BF_STRETCHES];
+    if (job->operands->op == BF_INTERCEPT || options->scale != 0) return false;
+    for (int s = 0; s < BF_PAIR_SUMS; s++)
+        if (!can_round(&t.of[s])) return false;
+    set_lengths(x, first, n, lengths);
+    loops->pairs(job->operands->op, t.of, lengths, job->operands->op == BF_COV ? options->ddof : 0,
+                 n, to);
+    return true;
 }
 
 /* Sets to[i] to the result of line first + i; to a NaN where that takes more care. False: it does
@@ -69,6 +127,7 @@ static bool round_lines(const bf_axis_job *job, const bf_axis_loops *loops, cons
     bool lengths = moments || o->op == BF_MEAN;
     double divisors[BF_STRETCHES];
     const int filled = (n + BF_FILL - 1) / BF_FILL * BF_FILL;
+    if (o->kind == BF_KIND_COMOMENTS) return round_pairs(job, loops, x, first, n, to);
     if (!can_round(sum) || (moments && !can_round(elements))) return false;
     for (int i = 0; (lengths || root) && i < filled; i++)
         divisors[i] = lengths && i < n ? (double)x->length[(first + i) * x->step] : 1;
@@ -134,12 +193,16 @@ static void add_totals(const bf_totals *t, bf_layout layout, int64_t *limbs) {
 
 void bf_line_add(const bf_axis_job *job, const bf_line_totals *t, bool every_negative,
                  int64_t *words) {
+    /* the sums of each part: of a and of squares, or of pairs */
+    static const int of_one[] = {BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS};
+    static const int of_pairs[] = {BF_PAIR_A, BF_PAIR_B, BF_PAIR_AA, BF_PAIR_AB, BF_PAIR_BB};
     const bf_operands *o = job->operands;
-    bf_sum_shape shape = bf_sum_shape_of(o->kind, o->dtype);
+    const bf_parts parts = bf_parts_of(o->kind, o->dtype);
+    const int *of = o->kind == BF_KIND_COMOMENTS ? of_pairs : of_one;
     words[BF_SUM_COUNT] += t->n;
     if (every_negative) words[BF_SUM_NEG_ZERO] += t->n;
-    if (shape.sum.limbs > 0) add_totals(&t->of[BF_AXIS_ELEMENTS], shape.sum, words + shape.sum_at);
-    if (shape.products.limbs > 0)
-        add_totals(&t->of[BF_AXIS_PRODUCTS], shape.products, words + shape.products_at);
+    if (bf_kind_is_products(o->kind)) of++;
+    for (int p = 0; p < parts.count; p++)
+        add_totals(&t->of[of[p]], parts.part[p].layout, words + parts.part[p].at);
     bf_sum_carry(o->kind, o->dtype, words);
 }

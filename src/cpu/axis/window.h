@@ -6,15 +6,17 @@
 #include "cpu/axis/axis.h"
 #include "rules/reduce/totals.h"
 
-/* One sum that an operation needs: of the elements, or of products. */
+/* One sum that an operation needs: of elements, or of products, of these operands: 0 or 1. */
 typedef struct bf_axis_sum {
     bool needed;
     bool pairs;
+    int of[2];
     bf_sum_input input;
     bf_window_memory window; /* the totals' window; levels 0: there are none */
 } bf_axis_sum;
 
-enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_SUMS };
+/* Those of BF_KIND_COMOMENTS are BF_PAIR_SUMS; of other kinds at most these. */
+enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_TWO, BF_AXIS_SUMS = BF_PAIR_SUMS };
 
 /* The dtype that the loops take elements as: 16-bit floats as f32. */
 static inline bf_dtype bf_axis_dtype(const bf_axis_job *job) {
@@ -31,7 +33,11 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
 /* Are the sums those of floats and of their squares, which BF_SUM_F32_MOMENTS adds in one pass? */
 bool bf_axis_are_moments(const bf_axis_sum sums[BF_AXIS_SUMS]);
 /* Does it in these windows? levels 0: the window is not known yet. */
-bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_SUMS]);
+bool bf_axis_can_join(const bf_window_memory windows[BF_AXIS_TWO]);
+
+/* The columns, or stretches, whose sum, or dot product, this sum is. */
+bf_columns bf_axis_columns_of(const bf_axis_sum *sum, const bf_columns *x);
+bf_stretches bf_axis_stretches_of(const bf_axis_sum *sum, const bf_stretches *x);
 
 /* What the taker remembers for a sum. */
 bf_window_memory *bf_axis_memory(bf_taker *taker, int sum);
@@ -46,7 +52,7 @@ typedef struct bf_line_totals {
  * length[i * step] terms. */
 typedef struct bf_many_totals {
     const bf_axis_sum *sums;
-    const int64_t *totals[BF_AXIS_SUMS];
+    const int64_t *totals[BF_AXIS_SUMS]; /* NULL: not needed */
     int64_t pitch;
     const int64_t *length;
     int64_t step; /* 1, or 0: of one length */
