@@ -155,6 +155,9 @@ def given_of(op, arrays, dtype):
     if len(arrays) == 1 or op == "dot":
         return [*zip(arrays, common_dtypes(arrays, dtype))]
     kinds = common_dtypes(arrays, dtype)
+    own = [getattr(x, "dtype", None) for x in arrays]
+    if own[0] is not None and own[0] == own[1]:
+        return [*zip(arrays, kinds)]
     names = [View(x, kind, KEEP, decimals=True).dtype for x, kind in zip(arrays, kinds)]
     if names[0] == names[1]:
         return [*zip(arrays, kinds)]

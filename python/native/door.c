@@ -23,10 +23,11 @@ typedef enum role {
     OUT_DTYPE,
     DESCENDING,
     CHECK,
+    WEIGHTS,
     ROLES
 } role;
 
-enum { PARAMETERS = 8, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
+enum { PARAMETERS = 9, QUANTILES = 16, RESULTS = 2, AT_ONCE = 1024 };
 
 /* A call on its way. */
 typedef struct call {
@@ -34,7 +35,8 @@ typedef struct call {
     const native_function *function;
     native_lock *lock;
     PyObject *given[ROLES]; /* NULL: not given */
-    native_array arrays[2]; /* FIRST and SECOND */
+    bf_reduction op;        /* that of the function, or with weights */
+    native_array arrays[2]; /* FIRST, and SECOND or WEIGHTS */
     int count;              /* how many of them there are */
     int axes[BF_MAX_DIMS];
     int n_axes;
@@ -264,6 +266,25 @@ static bool plan_correlation(call *c) {
     return c->arrays[0].view.dtype == c->arrays[1].view.dtype && plan_reduction(c);
 }
 
+static bool have_one_shape(const bf_array *a, const bf_array *b) {
+    for (int d = 0; d < a->ndim && a->ndim == b->ndim; d++)
+        if (a->shape[d] != b->shape[d]) return false;
+    return a->ndim == b->ndim;
+}
+
+/* Weights of another shape are for Python, and so are reductions that take none. */
+static bool plan_weighted(call *c) {
+    if (c->given[WEIGHTS] == NULL) return plan_reduction(c);
+    switch (c->op) {
+    case BF_MEAN: c->op = BF_WMEAN; break;
+    case BF_VAR: c->op = BF_WVAR; break;
+    case BF_STD: c->op = BF_WSTD; break;
+    default: return false;
+    }
+    return c->count == 2 && have_one_shape(&c->arrays[0].view, &c->arrays[1].view) &&
+           plan_correlation(c);
+}
+
 /* Covariances have a ddof of 1. */
 static bool plan_covariance(call *c) {
     if (!c->has_options) c->reduce = BF_REDUCE_OPTIONS(.ddof = 1);
@@ -408,23 +429,23 @@ static bool are_rows_enqueued(call *c) {
            is_enqueued(c, true);
 }
 
+static bf_status run_pair(call *c) {
+    const native_library *l = &c->module->library;
+    const bf_array *a = &c->arrays[0].view, *b = &c->arrays[1].view;
+    if (c->results == 0)
+        return l->bf_reduce_pair(c->lock->context, c->op, a, b, reduce_options(c), &c->value);
+    return l->bf_reduce_pair_axes(c->lock->context, c->op, a, b, c->axes, c->n_axes,
+                                  reduce_options(c), &c->target[0], NULL);
+}
+
 static bf_status run_reduction(call *c) {
     const native_library *l = &c->module->library;
     const bf_reduction op = (bf_reduction)c->function->choice;
     const bf_array *x = &c->arrays[0].view;
+    if (c->count == 2) return run_pair(c);
     if (c->results == 0) return l->bf_reduce(c->lock->context, op, x, reduce_options(c), &c->value);
     return (is_enqueued(c, may_fail(c)) ? l->bf_reduce_axes_async : l->bf_reduce_axes)(
         c->lock->context, op, x, c->axes, c->n_axes, reduce_options(c), &c->target[0], NULL);
-}
-
-static bf_status run_pair(call *c) {
-    const native_library *l = &c->module->library;
-    const bf_reduction op = (bf_reduction)c->function->choice;
-    const bf_array *a = &c->arrays[0].view, *b = &c->arrays[1].view;
-    if (c->results == 0)
-        return l->bf_reduce_pair(c->lock->context, op, a, b, reduce_options(c), &c->value);
-    return l->bf_reduce_pair_axes(c->lock->context, op, a, b, c->axes, c->n_axes, reduce_options(c),
-                                  &c->target[0], NULL);
 }
 
 static bf_status run_segments(call *c) {
@@ -569,8 +590,8 @@ static PyObject *finish_histogram(call *c) {
 
 static const row rows[] = {
     {"reduction",
-     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, OF_REDUCTIONS},
-     plan_reduction,
+     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"weights", WEIGHTS}, OF_REDUCTIONS},
+     plan_weighted,
      run_reduction,
      finish_array},
     {"dot",
@@ -646,10 +667,11 @@ const row *native_row_of(const char *name) {
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 static bool read_arrays(call *c) {
-    const role roles[] = {FIRST, SECOND};
-    for (int i = 0; i < 2 && c->given[roles[i]] != NULL; i++) {
+    PyObject *second = is_given(c, WEIGHTS) ? c->given[WEIGHTS] : c->given[SECOND];
+    PyObject *const given[] = {c->given[FIRST], second};
+    for (int i = 0; i < 2 && given[i] != NULL; i++) {
         c->count = i + 1;
-        if (!native_read_array(c->module, c->lock, c->given[roles[i]], &c->arrays[i])) return false;
+        if (!native_read_array(c->module, c->lock, given[i], &c->arrays[i])) return false;
     }
     return true;
 }
@@ -657,6 +679,7 @@ static bool read_arrays(call *c) {
 static void begin(call *c, const native_function *function) {
     c->module = function->module;
     c->function = function;
+    c->op = (bf_reduction)function->choice;
     c->lock = NULL;
     c->count = c->results = 0;
     c->is_number = false;

@@ -56,8 +56,8 @@ bitfold.sum([[1.0, 2], [3, 0.5]]) + bitfold.dot(range(3), (1, 2, 3))
 bitfold.sum(x, where=[True], initial=0.5) + bitfold.mean(x, weights=[1, 2, 3])
 line: float = bitfold.covariance(x, x) + bitfold.linregress(x, [1, 2, 4]).slope + bitfold.average(x, weights=x)
 bitfold.cov(x, x)[0, 1] + bitfold.skew(x, bias=False) + bitfold.var(x, weights=x, reliability=True)
-bitfold.correlation(x)  # type: ignore[call-overload]
 bitfold.sum(["a", "b"])  # type: ignore[arg-type]
+bitfold.correlation(x)  # type: ignore[call-overload]
 bitfold.mean(x, initial=1)  # type: ignore[call-overload]
 bitfold.sum(x, nan="ignore")  # type: ignore[call-overload]
 bitfold.sum(x, nans="skip")  # type: ignore[call-overload]

@@ -276,6 +276,7 @@ static shared share(bf_context *context, const bf_variables *columns) {
     m.dot_words = bf_state_words(BF_KIND_DOT, m.held, NULL);
     m.joint_words = bf_state_words(BF_KIND_COMOMENTS, m.held, NULL);
     m.rows = between(ROWS_LEAST, BLOCK_BYTES / (columns->n * bf_number_bytes(m.held)), ROWS_MOST);
+    if (m.rows > columns->count) m.rows = columns->count;
     return m;
 }
 
