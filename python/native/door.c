@@ -35,7 +35,7 @@ typedef struct call {
     const native_function *function;
     native_lock *lock;
     PyObject *given[ROLES]; /* NULL: not given */
-    bf_reduction op;        /* that of the function, or with weights */
+    bf_reduction op;        /* the function, or it with weights */
     native_array arrays[2]; /* FIRST, and SECOND or WEIGHTS */
     int count;              /* how many of them there are */
     int axes[BF_MAX_DIMS];
