@@ -20,6 +20,7 @@
 #include "rules/reduce/band.h"
 #include "rules/reduce/element.h"
 #include "rules/reduce/finish.h"
+#include "rules/reduce/joint.h"
 #include "rules/reduce/state.h"
 #include "rules/reduce/sum.h"
 #include "rules/reduce/sum_window.h"
@@ -62,6 +63,9 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
                                  BF_WEIGHTS_FREQUENCY};
     bf_band_sums group = {{2},       words + shape.sum_at, words + shape.products_at,
                           shape.sum, shape.products,       false};
+    const bf_parts parts = bf_parts_of(BF_KIND_WEIGHTED, dtype);
+    bf_sum_take_joint(BF_KIND_WEIGHTED, dtype, &parts, words, (bf_i128)bits, (bf_i128)bits);
+    out[2] ^= bf_joint_result(BF_KIND_WEIGHTED, BF_WVAR, dtype, words, &options, bf_format_f64());
     out[0] ^= bf_band_bits(BF_STD, &group, &options, bf_format_f64(), &work);
     out[1] ^= bf_extreme_bits(BF_MAX, dtype, 2, 1, 0, true);
     bf_band_integer(BF_SUM, &group, out);
