@@ -234,20 +234,43 @@ static bool find_meaning(asked *a, first_fields *f, asked_value *v) {
     return want_names(a, f, text);
 }
 
-/* Notes a V, unless it is there already. Takes the text over. */
-static bool add_value(asked *a, first_fields *f, char *text, bool any, int *at) {
-    if (!text) return no_memory(f);
-    for (*at = 0; *at < a->values; ++*at)
-        if (strcmp(a->value[*at].text, text) == 0 && a->value[*at].any == any) {
-            free(text);
-            return true;
-        }
-    a->value[a->values] = (asked_value){.text = text, .any = any};
+static bool is_value(const asked_value *v, const char *text, bool any, bool first) {
+    return strcmp(v->text, text) == 0 && v->any == any && v->first == first && !v->second;
+}
+
+/* The V of these texts (second: NULL but of a pair) that is there already; -1: there is none. */
+static int find_value(const asked *a, const char *text, const char *second, bool any) {
+    for (int i = 0; i < a->values; i++)
+        if (is_value(&a->value[i], text, any, second != NULL) &&
+            (!second || strcmp(a->value[i + 1].text, second) == 0))
+            return i;
+    return -1;
+}
+
+/* Notes a V. Takes the text over. */
+static bool add_new_value(asked *a, first_fields *f, asked_value v) {
+    if (!v.text) return no_memory(f);
+    a->value[a->values] = v;
     return find_meaning(a, f, &a->value[a->values++]);
 }
 
-/* sum(price), quantile(90:price) */
-static char *default_name(const struct wanted_aggregate *w, const char *text) {
+/* Notes a V, or a pair of them, unless it is there already. Takes the texts over. */
+static bool add_value(asked *a, first_fields *f, char *text, char *second, bool any, int *at) {
+    const int there = text ? find_value(a, text, second, any) : -1;
+    *at = there >= 0 ? there : a->values;
+    if (there >= 0) {
+        free(text);
+        free(second);
+        return true;
+    }
+    const bool good = add_new_value(a, f, (asked_value){text, -1, any, second != NULL, false});
+    if (good && second) return add_new_value(a, f, (asked_value){second, -1, any, false, true});
+    free(second);
+    return good;
+}
+
+/* sum(price), quantile(90:price), corr(x:y) */
+static char *default_name(const struct wanted_aggregate *w, const char *text, const char *second) {
     char *name = NULL, percent[BF_VALUE_TEXT + 1] = "";
     if (w->order == ORDER_QUANTILE_OF) {
         const bf_value p = {.dtype = BF_F64, .as.f64 = w->percent};
@@ -255,17 +278,22 @@ static char *default_name(const struct wanted_aggregate *w, const char *text) {
         strcat(percent, ":");
     }
     text += *text == ':';
-    const int n = asprintf(&name, "%s(%s%s)", w->option, percent, text);
+    if (second) second += *second == ':';
+    const int n = asprintf(&name, "%s(%s%s%s%s)", w->option, percent, text, second ? ":" : "",
+                           second ? second : "");
     return n < 0 ? NULL : name;
 }
 
-/* The value of this text, which becomes one unless it is there; -1: there is no memory. */
-static int value_of_text(asked *a, const char *text) {
-    int at = 0;
-    while (at < a->values && strcmp(a->value[at].text, text) != 0) at++;
-    if (at < a->values) return at;
-    a->value[at] = (asked_value){.text = strdup(text), .field = -1};
-    return a->value[at].text ? a->values++ : -1;
+/* The value, or pair, of these texts, which becomes one unless it is there; -1: there is no memory.
+ */
+static int value_of_text(asked *a, const char *text, const char *second) {
+    const int there = find_value(a, text, second, false);
+    if (there >= 0) return there;
+    a->value[a->values] = (asked_value){strdup(text), -1, false, second != NULL, false};
+    if (!a->value[a->values++].text) return -1;
+    if (!second) return a->values - 1;
+    a->value[a->values] = (asked_value){strdup(second), -1, false, false, true};
+    return a->value[a->values++].text ? a->values - 2 : -1;
 }
 
 /* Without aggregates, rows are counted, unless keys alone are asked for. */
@@ -273,15 +301,24 @@ static bool counts_rows(const options *o) {
     return o->distinct ? o->times : o->aggregate_count == 0;
 }
 
-/* Adds a result of the value that stands in `size` bytes; equals: its name stands behind it. */
+/* Adds a result of the value, or pair, whose last text stands in `size` bytes; equals: its name
+ * stands behind it. */
 static bool add_result_of(asked *a, first_fields *f, const struct wanted_aggregate *w,
                           const char *text, size_t size, const char *equals) {
-    if (a->results == OPTIONS_AGGREGATES) return refuse(f, "more than %d results", a->results);
+    char *const last = strndup(text, size), *const first = w->pairs ? strdup(w->values) : last;
+    if (a->results == OPTIONS_AGGREGATES || !first || !last) {
+        free(first);
+        if (w->pairs) free(last);
+        return a->results < OPTIONS_AGGREGATES ? no_memory(f)
+                                               : refuse(f, "more than %d results", a->results);
+    }
     asked_result *r = &a->result[a->results++];
     *r = (asked_result){.aggregate = w, .value = -1};
     const bool any = w->order >= ORDER_FIRST_OF;
-    if (!add_value(a, f, strndup(text, size), any, &r->value)) return false;
-    r->name = equals ? strdup(equals + 1) : default_name(w, a->value[r->value].text);
+    if (!add_value(a, f, first, w->pairs ? last : NULL, any, &r->value)) return false;
+    r->name = equals ? strdup(equals + 1)
+                     : default_name(w, a->value[r->value].text,
+                                    w->pairs ? a->value[r->value + 1].text : NULL);
     return r->name || no_memory(f);
 }
 
@@ -312,12 +349,14 @@ static bool is_pattern(const first_fields *f, text_item item, const char *equals
 
 static bool add_result(asked *a, first_fields *f, const struct wanted_aggregate *w) {
     if (w && w->values) {
-        const char *const equals = find_equals(w->values), *list = w->values;
-        const size_t size = equals ? (size_t)(equals - w->values) : strlen(w->values);
+        const char *const last = w->pairs ? w->second : w->values;
+        const char *const equals = find_equals(last), *list = last;
+        const size_t size = equals ? (size_t)(equals - last) : strlen(last);
         const text_item item = text_take_item(&list, "");
         read_option(f, w->option);
-        return is_pattern(f, item, equals) ? add_results(a, f, w, item)
-                                           : add_result_of(a, f, w, w->values, size, equals);
+        return !w->pairs && is_pattern(f, item, equals)
+                   ? add_results(a, f, w, item)
+                   : add_result_of(a, f, w, last, size, equals);
     }
     if (a->results == OPTIONS_AGGREGATES) return refuse(f, "more than %d results", a->results);
     asked_result *r = &a->result[a->results++];
@@ -418,10 +457,11 @@ static bool choose_columns(void *arg, char *const fields[], int n, text_options 
 int asked_check(const options *o) {
     for (int i = 0; i < o->aggregate_count; i++) {
         const struct wanted_aggregate *w = &o->aggregates[i];
-        const char *equals = w->values ? find_equals(w->values) : NULL;
-        if (!equals || (equals > w->values && equals[1] != '\0')) continue;
-        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", w->option, w->values,
-                    equals > w->values ? "name behind" : "values before");
+        const char *const last = w->pairs ? w->second : w->values;
+        const char *equals = last ? find_equals(last) : NULL;
+        if (!equals || (equals > last && equals[1] != '\0')) continue;
+        return fail(EXIT_USAGE, NULL, "--%s: '%s' has no %s '='", w->option, last,
+                    equals > last ? "name behind" : "values before");
     }
     return EXIT_DONE;
 }
@@ -447,8 +487,8 @@ int asked_list(asked *a) {
         const struct wanted_aggregate *w = i < o->aggregate_count ? &o->aggregates[i] : NULL;
         const bool values = w && w->values;
         *r = (asked_result){.aggregate = w, .value = -1};
-        if (values) r->value = value_of_text(a, w->values);
-        r->name = values ? default_name(w, w->values) : strdup("count");
+        if (values) r->value = value_of_text(a, w->values, w->second);
+        r->name = values ? default_name(w, w->values, w->second) : strdup("count");
         good = r->name && (!values || r->value >= 0);
     }
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);

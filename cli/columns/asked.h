@@ -5,12 +5,16 @@
 
 #include "options/options.h"
 
-/* A V: a column, or an expression of columns. Each is there once. */
+/* A V: a column, or an expression of columns. Each is there once, alone or in a pair; the second of
+ * a pair comes next to the first. */
 typedef struct asked_value {
     char *text; /* the column's name or number, or the expression */
     int field;  /* the column's field, from 0; -1: it is an expression */
     bool any;   /* its column may hold text, as that of a key may, and rows without a value */
+    bool first, second; /* of a pair */
 } asked_value;
+
+enum { ASKED_VALUES = 2 * OPTIONS_AGGREGATES };
 
 /* A key: a column, or an expression of columns. */
 typedef struct asked_key {
@@ -22,7 +26,7 @@ typedef struct asked_key {
 
 typedef struct asked_result {
     const struct wanted_aggregate *aggregate; /* NULL: rows are counted */
-    int value;                                /* the value; -1: rows are counted */
+    int value; /* the value, the first of pairs; -1: rows are counted */
     char *name;
 } asked_result;
 
@@ -48,7 +52,7 @@ typedef struct asked {
     int keys;
     asked_key key[BF_KEY_COLUMNS_MAX];
     int values;
-    asked_value value[OPTIONS_AGGREGATES];
+    asked_value value[ASKED_VALUES];
     int results;
     asked_result result[OPTIONS_AGGREGATES];
     struct wanted_aggregate own[OPTIONS_AGGREGATES]; /* what loaded groups ask for */
@@ -76,6 +80,14 @@ static inline bool asked_chooses(const asked_result *r) {
 static inline bool asked_reduces(const asked_result *r) {
     return r->aggregate && r->value >= 0 &&
            (r->aggregate->order == ORDER_NONE || r->aggregate->order == SHARE_OF_SUM);
+}
+
+/* Whether a reduction is of pairs. */
+static inline bool asked_takes_pairs(bf_reduction op) { return op >= BF_COV && op <= BF_WSTD; }
+
+/* The values that a reduction has: 1, or those of a pair. */
+static inline int asked_arrays(const asked_result *r) {
+    return asked_takes_pairs(r->aggregate->op) ? 2 : 1;
 }
 
 #endif

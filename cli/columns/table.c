@@ -1,5 +1,6 @@
 #include "columns/table.h"
 
+#include "columns/pairs.h"
 #include "columns/values.h"
 #include "container/member.h"
 #include "input/share.h"
@@ -194,7 +195,7 @@ static int open_rows(table *t) {
 
 /* Leaves to the rank its share of the present file. */
 static int share_file(const table *t) {
-    rows *inputs[OPTIONS_AGGREGATES + 1] = {t->input};
+    rows *inputs[ASKED_VALUES + 1] = {t->input};
     for (int i = 0; i < t->step_count; i++) inputs[1 + i] = &t->steps[i];
     return share_rows(inputs, 1 + t->step_count, NULL);
 }
@@ -228,7 +229,7 @@ void table_close(table *t) {
         free(c->valid.at);
     }
     free(t->columns);
-    for (int i = 0; i < OPTIONS_AGGREGATES; i++) {
+    for (int i = 0; i < ASKED_VALUES; i++) {
         formula_close(&t->values[i].formula);
         free(t->values[i].numbers.at);
         free(t->values[i].bytes.at);
@@ -426,8 +427,9 @@ static int check_strings(const table *t) {
 static int check_times(const table *t) {
     for (int i = 0; i < t->asked->results; i++) {
         const asked_result *r = &t->asked->result[i];
-        const bool refused =
-            asked_reduces(r) && !units_have(t->values[r->value].time, r->aggregate->op);
+        bool refused = false;
+        for (int k = 0; asked_reduces(r) && k < asked_arrays(r); k++)
+            refused |= !units_have(t->values[r->value + k].time, r->aggregate->op);
         if (refused)
             return rows_refuse_times(t->input->source.name, bf_reduction_name(r->aggregate->op));
     }
@@ -450,7 +452,10 @@ int table_begin(table *t) {
     }
     int code = check_strings(t);
     if (code == EXIT_DONE) code = check_times(t);
-    return code == EXIT_DONE ? values_begin(t) : code;
+    if (code == EXIT_DONE) code = values_begin(t);
+    for (int i = 0; i < t->asked->values && code == EXIT_DONE; i++)
+        if (t->asked->value[i].first) code = pairs_settle(t, i);
+    return code;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -508,7 +513,9 @@ static int refuse_null(const table *t, int i) {
 
 static int find_values(table *t, int i) {
     table_value *v = &t->values[i];
+    const asked_value *of = &t->asked->value[i];
     int code;
+    if (of->first || of->second) v->array.dtype = v->own.dtype;
     if (v->column < 0) {
         code = values_compute(t, i);
     } else {
@@ -517,8 +524,9 @@ static int find_values(table *t, int i) {
         v->strings = c->view.strings;
         code = spread_valid(t, v, &c->view.column);
     }
-    const bool skip = t->asked->options->input.text.skip_nulls || t->asked->value[i].any;
-    return code == EXIT_DONE && v->valid && !skip ? refuse_null(t, i) : code;
+    const bool skip = t->asked->options->input.text.skip_nulls || of->any;
+    if (code == EXIT_DONE && v->valid && !skip) code = refuse_null(t, i);
+    return code == EXIT_DONE && of->second ? pairs_bring(t, i - 1) : code;
 }
 
 /* ---- some rows at once ----------------------------------------------------------------------- */
@@ -616,7 +624,7 @@ static int take_rows(table *t, rows_chunk chunks[]) {
 }
 
 int table_next(table *t, bool *end) {
-    rows_chunk chunks[OPTIONS_AGGREGATES + 1];
+    rows_chunk chunks[ASKED_VALUES + 1];
     *end = false;
     if (table_more(t)) return EXIT_DONE;
     int code;

@@ -38,6 +38,8 @@ typedef struct table_value {
     bf_array array;
     int scale;             /* the integers are in units of 10^-scale */
     bf_time_kind time;     /* what times the integers are */
+    units_form own;        /* of a pair: what it is before it is as the other */
+    bf_dtype paired;       /* the dtype of both */
     bf_strings strings;    /* in place of an array of BF_NONE */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer numbers, bytes; /* numbers, or offsets: where the array is elsewhere no longer */
@@ -56,7 +58,7 @@ typedef struct table {
     bool settled;                 /* all was read once: no dtype becomes another */
     table_column *columns;        /* the first file's, and those of keys that are expressions */
     int derived;                  /* how many these are */
-    table_value values[OPTIONS_AGGREGATES];
+    table_value values[ASKED_VALUES];
     int key_columns[BF_KEY_COLUMNS_MAX];
     int *taken;             /* the columns that are taken as they are */
     int64_t n;              /* rows that were taken */

@@ -156,7 +156,7 @@ static const char *option_of(table *t, int i) {
     const asked *a = t->asked;
     char *const option = t->values[i].option;
     int r = 0;
-    while (a->result[r].value != i) r++;
+    while (a->result[r].value != i - a->value[i].second) r++;
     snprintf(option, sizeof t->values[i].option, "--%s", a->result[r].aggregate->option);
     return option;
 }

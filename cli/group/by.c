@@ -178,7 +178,7 @@ int by_show(by *x, output *out, const char *file, double began) {
 }
 
 /* The results of groups that the library saved: those that were asked for, or else all and the
- * number of rows. */
+ * number of rows. Each has two values, for pairs. */
 static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
     bf_groups_options kind = {.size = sizeof kind};
     const trailer *given = &saved->trailer;
@@ -186,18 +186,19 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
     a->keyed = !statefile_is_counts(saved);
     a->listed = true;
     a->keys = t->count = 1;
-    a->values = kind.count;
+    a->values = 2 * kind.count;
     a->results = !a->keyed ? 1 : given->columns > 0 ? given->columns : kind.count + 1;
     for (int i = 0; i < kind.count; i++) {
         a->own[i].op = kind.aggregates[i].op;
-        t->values[i].array.dtype = kind.aggregates[i].dtype;
-        t->values[i].scale = given->scales[i];
-        t->values[i].time = (bf_time_kind)given->times[i];
+        t->values[2 * i].array.dtype = kind.aggregates[i].dtype;
+        t->values[2 * i].scale = given->scales[i];
+        t->values[2 * i].time = (bf_time_kind)given->times[i];
     }
     bool good = true;
     for (int i = 0; i < a->results; i++) {
         const int which = given->columns > 0 ? given->which[i] : i < kind.count ? i : -1;
-        a->result[i] = (asked_result){which < 0 ? NULL : &a->own[which], which, NULL};
+        a->result[i] =
+            (asked_result){which < 0 ? NULL : &a->own[which], which < 0 ? -1 : 2 * which, NULL};
         a->result[i].name = strdup(which < 0 ? "count" : bf_reduction_name(a->own[which].op));
         good = good && a->result[i].name;
     }

@@ -5,6 +5,7 @@
 #include "runtime/ranks.h"
 
 #define AGGREGATE(op) .read = read_aggregate, .value = op, .repeats = true
+#define PAIRS(op) .read = read_pairs, .value = op, .repeats = true
 #define ORDER_OF(what) .read = read_order_of, .value = what, .repeats = true
 
 static const option_spec specs[] = {
@@ -12,6 +13,22 @@ static const option_spec specs[] = {
     {"mean", 0, IN_VALUES, "V", "the mean of each key's values", 0, AGGREGATE(BF_MEAN)},
     {"var", 0, IN_VALUES, "V", "the variance of each key's values", 0, AGGREGATE(BF_VAR)},
     {"std", 0, IN_VALUES, "V", "the standard deviation of each key's values", 0, AGGREGATE(BF_STD)},
+    {"skew", 0, IN_VALUES, "V", "the skewness of each key's values", 0, AGGREGATE(BF_SKEW)},
+    {"kurtosis", 0, IN_VALUES, "V", "the excess kurtosis of each key's values", 0,
+     AGGREGATE(BF_KURTOSIS)},
+    {"corr", 0, IN_VALUES, "X:Y", "the correlation of each key's values of X and Y", 0,
+     PAIRS(BF_CORR)},
+    {"cov", 0, IN_VALUES, "X:Y", "the covariance of each key's values of X and Y", 0,
+     PAIRS(BF_COV)},
+    {"slope", 0, IN_VALUES, "X:Y", "the slope of the line that fits each key's Y to X best", 0,
+     PAIRS(BF_SLOPE)},
+    {"intercept", 0, IN_VALUES, "X:Y", "where that line meets X = 0", 0, PAIRS(BF_INTERCEPT)},
+    {"r2", 0, IN_VALUES, "X:Y", "the share of Y's variance that the line explains", 0,
+     PAIRS(BF_R2)},
+    {"wmean", 0, IN_VALUES, "X:W", "the mean of each key's X with weights W", 0, PAIRS(BF_WMEAN)},
+    {"wvar", 0, IN_VALUES, "X:W", "the variance of each key's X with weights W", 0, PAIRS(BF_WVAR)},
+    {"wstd", 0, IN_VALUES, "X:W", "the standard deviation of each key's X with weights W", 0,
+     PAIRS(BF_WSTD)},
     {"min", 0, IN_VALUES, "V", "the minimum of each key's values", 0, AGGREGATE(BF_MIN)},
     {"max", 0, IN_VALUES, "V", "the maximum of each key's values", 0, AGGREGATE(BF_MAX)},
     {"median", 0, IN_VALUES, "V", "the median of each key's values", 0, ORDER_OF(ORDER_MEDIAN_OF)},
@@ -46,7 +63,8 @@ static const usage group_usage = {
     "is text; its first value belongs to the first key, and so on. If a file and a column have the "
     "same name, './price' means the file and ':price' the column. Several V have commas between; "
     "=NAME behind a V of --by names the result, and a V that ends with *, as in 'v*', is all "
-    "columns of such names.\n\n"
+    "columns of such names. X:Y is a pair of V: where one of the two is skipped, so is the "
+    "other.\n\n"
     "Sums are exact in any order of rows. Medians and quantiles (by NumPy's methods) need all "
     "rows, "
     "in memory or, beyond --memory, in files; --save writes all of them.",
@@ -56,6 +74,7 @@ static const usage group_usage = {
     "by where sum mean min max median count total sort top json csv output memory help",
     "bitfold group x.npy --sum x.npy --count\n"
     "bitfold group --by name --mean height,weight --csv table.csv\n"
+    "bitfold group --by name --corr height:weight --count --csv table.csv\n"
     "bitfold group --by name --sum 'weight/height**2=bmi' --sort -bmi table.csv",
     &group_options};
 

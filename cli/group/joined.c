@@ -35,7 +35,7 @@ static bf_status bring_groups(const numbered *x, const numbered_part *p, const u
     bf_groups *made = NULL;
     bf_groups_describe(*groups, &kind);
     for (int i = 0; i < p->count; i++) {
-        const int value = p->of[p->column[i]];
+        const int value = x->table->asked->result[p->result[i]].value;
         aggregates[i] = (bf_aggregate){kind.aggregates[i].op, to[value].dtype};
         digits[i] = to[value].scale - form_of_value(x, value).scale;
     }
@@ -124,7 +124,7 @@ static bf_status match_keys(numbered *a, numbered *b) {
 }
 
 static bf_status match_values(numbered *a, numbered *b) {
-    units_form to[OPTIONS_AGGREGATES];
+    units_form to[ASKED_VALUES];
     for (int v = 0; v < a->table->asked->values; v++) {
         to[v] = form_of_value(a, v);
         if (!units_join(&to[v], form_of_value(b, v))) return BF_E_STATE;

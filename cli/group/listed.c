@@ -57,6 +57,11 @@ static void put_title(FILE *f, const asked_result *r) {
         json_string(f, of + (*of == ':'));
     else
         fputs("null", f);
+    const char *const other = r->value < 0 ? NULL : r->aggregate->second;
+    if (other) {
+        fputs(",\"other\":", f);
+        json_string(f, other + (*other == ':'));
+    }
     if (r->value >= 0 && r->aggregate->order == ORDER_QUANTILE_OF) {
         const bf_value percent = {.dtype = BF_F64, .as.f64 = r->aggregate->percent};
         fputs(",\"percent\":", f);

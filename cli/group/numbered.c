@@ -84,7 +84,8 @@ static void place_results(numbered *x) {
         if (asked_reduces(r)) {
             numbered_part *p = &x->part[x->place[i].part = part_of(x, r->value)];
             x->place[i].which = p->count;
-            p->column[p->count] = column_of(p, r->value);
+            for (int k = 0; k < asked_arrays(r); k++)
+                p->column[p->arrays++] = column_of(p, r->value + k);
             p->result[p->count++] = i;
             p->shares |= r->aggregate->order == SHARE_OF_SUM;
         } else if (asked_chooses(r)) {
@@ -277,11 +278,11 @@ static int add_no_more(numbered *x);
 static bf_status absorb(const numbered_part *p, const bf_array *keys, const bf_array columns[],
                         bool *absorbed) {
     static const int64_t zero = 0;
-    const bf_array *values[OPTIONS_AGGREGATES], **given = p->count > 0 ? values : NULL;
+    const bf_array *values[ASKED_VALUES], **given = p->count > 0 ? values : NULL;
     bf_array one = bf_array_of(BF_I64, &zero, keys->shape[0]);
     one.strides[0] = 0;
     if (p->chosen >= 0) one = chosen_codes(p->pairs, keys);
-    for (int i = 0; i < p->count; i++) values[i] = &columns[p->column[i]];
+    for (int i = 0; i < p->arrays; i++) values[i] = &columns[p->column[i]];
     const bf_status st = bf_groups_absorb(p->groups, keys, given);
     *absorbed = st == BF_OK;
     return st == BF_OK && p->total ? bf_groups_absorb(p->total, &one, given) : st;
@@ -289,7 +290,7 @@ static bf_status absorb(const numbered_part *p, const bf_array *keys, const bf_a
 
 /* Absorbs the rows that wait, once. If it fails, they go on waiting. */
 static bf_status absorb_once(numbered *x, numbered_part *p, bool *absorbed) {
-    bf_array columns[OPTIONS_AGGREGATES];
+    bf_array columns[ASKED_VALUES];
     const bf_array keys = bf_array_of(key_of(x, p), p->keys, p->n);
     for (int c = 0; c < p->columns; c++)
         columns[c] = bf_array_of(x->table->values[p->of[c]].array.dtype, p->values[c], p->n);
@@ -465,7 +466,7 @@ static bool are_enough(const numbered *x, const numbered_part *p, int64_t n) {
 static int add_places(numbered *x, numbered_part *p, const bf_array *keys, const int64_t *places,
                       int64_t n) {
     if (!places && are_enough(x, p, n)) {
-        bf_array columns[OPTIONS_AGGREGATES];
+        bf_array columns[ASKED_VALUES];
         bool absorbed;
         for (int c = 0; c < p->columns; c++) columns[c] = x->table->values[p->of[c]].array;
         const bf_status st = absorb(p, keys, columns, &absorbed);
@@ -527,8 +528,8 @@ static int keep_total(numbered *x, medians *m) {
 /* Adds the rows at hand, of all groups, to the whole of which groups have shares. */
 static int add_to_whole(numbered *x, const numbered_part *p) {
     static const int64_t zero = 0;
-    bf_array columns[OPTIONS_AGGREGATES];
-    const bf_array *values[OPTIONS_AGGREGATES];
+    bf_array columns[ASKED_VALUES];
+    const bf_array *values[ASKED_VALUES];
     int64_t n = x->table->n;
     char *own = p->value < 0 ? NULL : copy_values(x, p->value, &n);
     if (p->value >= 0 && !own) return failed(x, BF_E_MEMORY);
@@ -536,7 +537,7 @@ static int add_to_whole(numbered *x, const numbered_part *p) {
         const bf_array *of = &x->table->values[p->of[c]].array;
         columns[c] = bf_array_of(of->dtype, own ? own : of->data, n);
     }
-    for (int i = 0; i < p->count; i++) values[i] = &columns[p->column[i]];
+    for (int i = 0; i < p->arrays; i++) values[i] = &columns[p->column[i]];
     bf_array one = bf_array_of(BF_I64, &zero, n);
     one.strides[0] = 0;
     const bf_status st = bf_groups_absorb(p->whole, &one, values);

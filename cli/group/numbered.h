@@ -28,10 +28,11 @@ typedef struct numbered_part {
     bf_groups *whole;          /* all rows of all turns in one group, for shares in turns; NULL: the
                                   groups have all rows */
     int count;                 /* how many aggregates the library has */
-    int result[OPTIONS_AGGREGATES], column[OPTIONS_AGGREGATES]; /* the result and column of each */
-    int columns, of[OPTIONS_AGGREGATES];                        /* the V's, each once */
-    int64_t n, room;                                            /* rows that wait to be absorbed */
-    char *keys, *values[OPTIONS_AGGREGATES];
+    int result[OPTIONS_AGGREGATES];   /* the result of each */
+    int arrays, column[ASKED_VALUES]; /* of all aggregates, pairs with two; the column of each */
+    int columns, of[ASKED_VALUES];    /* the V's, each once */
+    int64_t n, room;                  /* rows that wait to be absorbed */
+    char *keys, *values[ASKED_VALUES];
 } numbered_part;
 
 typedef struct numbered {

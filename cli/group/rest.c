@@ -10,7 +10,7 @@
 enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14, READ_LEAST = 1 << 14, READ_MOST = 1 << 20 };
 
 /* The columns of a row. */
-enum { COLUMNS = BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES };
+enum { COLUMNS = BF_KEY_COLUMNS_MAX + ASKED_VALUES };
 
 static int no_memory(const table *t) {
     return fail_status(BF_E_MEMORY, NULL, t->input->source.name);

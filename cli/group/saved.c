@@ -80,6 +80,14 @@ static bf_dtype dtype_of(const table *t, const asked_result *r) {
     return t->values[r->value].array.dtype;
 }
 
+/* Both values of a pair have one dtype and scale. */
+static bool are_paired(const asked *a, const table *t, const asked_result *r) {
+    const table_value *const v = &t->values[r->value];
+    return asked_arrays(r) == 1 ||
+           (r->value + 1 < a->values && v[0].array.dtype == v[1].array.dtype &&
+            v[0].scale == v[1].scale);
+}
+
 /* Strings are chosen alone. */
 static void take_result(checkpoint_reader *from, asked *a, const table *t, int i) {
     struct wanted_aggregate *w = &a->own[i];
@@ -95,7 +103,8 @@ static void take_result(checkpoint_reader *from, asked *a, const table *t, int i
     from->bad = from->bad || (r->aggregate && n != sizeof w->percent) ||
                 !(w->percent >= 0 && w->percent <= 100) ||
                 (w->order == SHARE_OF_SUM && w->op != BF_SUM) ||
-                (r->aggregate && !asked_chooses(r) && dtype_of(t, r) == BF_NONE);
+                (r->aggregate && !asked_chooses(r) && dtype_of(t, r) == BF_NONE) ||
+                (r->aggregate && !are_paired(a, t, r));
 }
 
 bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
@@ -110,7 +119,7 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
     t->columns = calloc((size_t)t->count, sizeof *t->columns);
     from->bad = from->bad || !t->columns;
     for (int i = 0; i < t->count && !from->bad; i++) take_key(from, t, i);
-    a->values = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);
+    a->values = (int)checkpoint_number(from, 0, ASKED_VALUES);
     for (int i = 0; i < a->values && !from->bad; i++) {
         const units_form form = take_form(from);
         t->values[i].array.dtype = form.dtype;

@@ -23,6 +23,13 @@ bool read_aggregate(const option_spec *spec, const char *text, void *to) {
                                                        .values = text});
 }
 
+bool read_pairs(const option_spec *spec, const char *text, void *to) {
+    return add_aggregate(to, (struct wanted_aggregate){.option = spec->name,
+                                                       .op = (bf_reduction)spec->value,
+                                                       .values = text,
+                                                       .pairs = true});
+}
+
 bool read_order_of(const option_spec *spec, const char *text, void *to) {
     return add_aggregate(to, (struct wanted_aggregate){.option = spec->name,
                                                        .op = BF_SUM,
@@ -60,10 +67,10 @@ static const char *skip_quoted(const char *p) {
     return end ? end + 1 : p + strlen(p);
 }
 
-/* The comma behind the first V, outside of brackets and quotes, or the end. */
-static const char *end_of_item(const char *p) {
+/* The first such character outside of brackets and quotes, or the end. */
+static const char *find_outside(const char *p, char wanted) {
     int open = 0;
-    while (*p && (*p != ',' || open > 0)) {
+    while (*p && (*p != wanted || open > 0)) {
         open += (*p == '(') - (*p == ')');
         p = strchr("\"'`", *p) ? skip_quoted(p) : p + 1;
     }
@@ -74,13 +81,23 @@ static const char *end_of_item(const char *p) {
 static char *items[OPTIONS_AGGREGATES];
 static int item_count;
 
+/* X:Y, where each may have a colon before its name. */
+static bool split_pair(struct wanted_aggregate *one, char *item) {
+    char *const colon = item + (find_outside(item + (*item == ':'), ':') - item);
+    if (*colon == '\0' || colon == item || colon[1] == '\0')
+        return operand_bad(one->option, item, "two files or columns, as in x:y");
+    *colon = '\0';
+    one->second = colon + 1;
+    return true;
+}
+
 static bool add_item(options *o, const struct wanted_aggregate *list, const char *at, size_t n) {
     struct wanted_aggregate one = *list;
     if (n == 0) return operand_bad(list->option, list->values, "a file or a column");
     char *const item = strndup(at, n);
     if (!item) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
     one.values = item;
-    if (!add_aggregate(o, one)) {
+    if ((one.pairs && !split_pair(&one, item)) || !add_aggregate(o, one)) {
         free(item);
         return false;
     }
@@ -89,11 +106,11 @@ static bool add_item(options *o, const struct wanted_aggregate *list, const char
 }
 
 static bool add_items(options *o, const struct wanted_aggregate *list) {
-    const char *at = list->values, *end = end_of_item(at);
+    const char *at = list->values, *end = find_outside(at, ',');
     bool good = add_item(o, list, at, (size_t)(end - at));
     for (; good && *end; good = add_item(o, list, at, (size_t)(end - at))) {
         at = end + 1;
-        end = end_of_item(at);
+        end = find_outside(at, ',');
     }
     return good;
 }
@@ -112,6 +129,7 @@ int aggregates_list(options *o) {
     memcpy(given, o->aggregates, sizeof given);
     o->aggregate_count = 0;
     for (int i = 0; i < n && good; i++)
-        good = is_one(o, given[i].values) ? add_aggregate(o, given[i]) : add_items(o, &given[i]);
+        good = !given[i].pairs && is_one(o, given[i].values) ? add_aggregate(o, given[i])
+                                                             : add_items(o, &given[i]);
     return good ? EXIT_DONE : EXIT_USAGE;
 }

@@ -107,12 +107,18 @@ static int check_input(inputs *in, const char *name) {
     return EXIT_DONE;
 }
 
-/* Whether an aggregate before has the same values, which are read once. */
-static bool is_shared(const options *o, int aggregate) {
-    const char *name = o->aggregates[aggregate].values;
+/* The values of all aggregates: of pairs, the others stand behind them. */
+static const char *values_at(const options *o, int i) {
+    const struct wanted_aggregate *w = &o->aggregates[i / 2];
+    return i % 2 ? w->second : w->values;
+}
+
+/* Whether there are the same values before, which are read once. */
+static bool is_shared(const options *o, int at) {
+    const char *name = values_at(o, at);
     bool is = false;
-    for (int i = 0; name && i < aggregate; i++)
-        is = is || (o->aggregates[i].values && strcmp(o->aggregates[i].values, name) == 0);
+    for (int i = 0; name && i < at; i++)
+        is = is || (values_at(o, i) && strcmp(values_at(o, i), name) == 0);
     return is;
 }
 
@@ -125,8 +131,8 @@ static int check_inputs(inputs *in, const options *o) {
     const given_option *const given = options_given(&given_count);
     for (int i = first; code == EXIT_DONE && i < o->file_count; i++)
         code = check_input(in, o->files[i]);
-    for (int i = 0; code == EXIT_DONE && i < o->aggregate_count; i++)
-        if (!is_shared(o, i)) code = check_input(in, o->aggregates[i].values);
+    for (int i = 0; code == EXIT_DONE && i < 2 * o->aggregate_count; i++)
+        if (!is_shared(o, i)) code = check_input(in, values_at(o, i));
     for (int i = 0; code == EXIT_DONE && i < given_count; i++)
         if (given[i].spec->file == FILE_READ) code = check_input(in, given[i].operand);
     return code;

@@ -31,9 +31,9 @@ option_reader read_seconds;   /* double: more than 0 */
 option_reader read_memory;    /* int64_t: bytes, with K, KiB, ... T, TiB behind, or a percent */
 option_reader read_threads;   /* int: 1 to 1024 */
 
-/* options: an aggregate of V (the option's value is its reduction, or its wanted_order), or of P:V
- */
-option_reader read_aggregate, read_order_of, read_quantile;
+/* options: an aggregate of V (the option's value is its reduction, or its wanted_order), of X:Y, or
+ * of P:V */
+option_reader read_aggregate, read_pairs, read_order_of, read_quantile;
 
 /* Once all options are known: an aggregate of several V, with commas between, becomes one of each.
  * They live until the next command line is read. Returns an exit code, having reported the failure.

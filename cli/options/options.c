@@ -338,7 +338,8 @@ static bool has_parts(const options *o, const char *name) {
 static bool all_have_parts(const options *o) {
     bool all = !o->weights;
     for (int i = 0; i < o->file_count && all; i++) all = has_parts(o, o->files[i]);
-    for (int i = 0; i < o->aggregate_count && all; i++) all = has_parts(o, o->aggregates[i].values);
+    for (int i = 0; i < o->aggregate_count && all; i++)
+        all = has_parts(o, o->aggregates[i].values) && has_parts(o, o->aggregates[i].second);
     return all && has_parts(o, o->offsets) && has_parts(o, o->index);
 }
 

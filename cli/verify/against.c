@@ -1,4 +1,5 @@
 /* verify --against: computes a saved state again from its data, and compares the two. */
+#include "columns/asked.h"
 #include "reduce/reduce.h"
 #include "runtime/json.h"
 #include "sheet/output.h"
@@ -22,7 +23,8 @@ typedef struct check {
     const char *op;
     bf_state_info info;     /* dtype: of the elements, or the keys */
     bool weights;           /* the histogram has some: they are the last file */
-    bf_groups_options kind; /* the groups'; each aggregate's values are in a file of their own */
+    bf_groups_options kind; /* the groups'; each aggregate's values are in a file of their own, or
+                               pairs in two */
     spool_limit limit;
     loaded *files;
     int opened; /* number of open files */
@@ -31,10 +33,26 @@ typedef struct check {
 
 /* ---- the data -------------------------------------------------------------------------------- */
 
+/* The aggregate that has file number `file` of values, from 0; NULL: none has. */
+static const bf_aggregate *aggregate_of(const check *c, int file) {
+    for (int i = 0; i < c->kind.count; i++) {
+        const int files = asked_takes_pairs(c->kind.aggregates[i].op) ? 2 : 1;
+        if (file < files) return &c->kind.aggregates[i];
+        file -= files;
+    }
+    return NULL;
+}
+
+static int count_values(const check *c) {
+    int n = 0;
+    while (aggregate_of(c, n)) n++;
+    return n;
+}
+
 /* Returns the dtype that the file must have; BF_NONE: any. */
 static bf_dtype dtype_of(const check *c, int file) {
     if (c->weights && file == c->options->file_count - 1) return BF_NONE;
-    if (c->kind.count > 0 && file > 0) return c->kind.aggregates[file - 1].dtype;
+    if (c->kind.count > 0 && file > 0) return aggregate_of(c, file - 1)->dtype;
     return c->info.dtype;
 }
 
@@ -120,11 +138,11 @@ static bf_status absorb_counted(bf_histogram *h, const check *c) {
     return st;
 }
 
-/* Absorbs a file of keys and one of values for each aggregate; without values, files of keys. */
+/* Absorbs a file of keys and those of values of each aggregate; without values, files of keys. */
 static bf_status absorb_rows(bf_groups *groups, const check *c) {
-    const bf_array *values[BF_AGGREGATES_MAX];
+    const bf_array *values[2 * BF_AGGREGATES_MAX];
     const int keys = c->kind.count > 0 ? 1 : c->options->file_count;
-    for (int i = 0; i < c->kind.count; i++) values[i] = &c->files[1 + i].elements;
+    for (int i = 0; i < count_values(c); i++) values[i] = &c->files[1 + i].elements;
     bf_status st = BF_OK;
     for (int i = 0; i < keys && st == BF_OK; i++)
         st = bf_groups_absorb(groups, &c->files[i].elements, c->kind.count > 0 ? values : NULL);
@@ -219,11 +237,11 @@ static int do_rows(check *c) {
 
 static int check_files(const check *c) {
     const int n = c->options->file_count, wanted = c->info.op == BF_DOT ? 2 : 1;
-    if (c->kind.count > 0 && n != 1 + c->kind.count)
+    if (c->kind.count > 0 && n != 1 + count_values(c))
         return fail(EXIT_USAGE, NULL,
                     "--against needs the keys that the groups are of, and behind them the values "
                     "of each aggregate: %d files, not %d",
-                    1 + c->kind.count, n);
+                    1 + count_values(c), n);
     if (n == 0 || (wanted == 2 && n != 2))
         return fail(EXIT_USAGE, NULL, "--against needs the data that the state is of: %s",
                     wanted == 2 ? "two files" : "a file");
