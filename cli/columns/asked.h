@@ -11,7 +11,7 @@ typedef struct asked_value {
     char *text; /* the column's name or number, or the expression */
     int field;  /* the column's field, from 0; -1: it is an expression */
     bool any;   /* its column may hold text, as that of a key may, and rows without a value */
-    bool first, second; /* of a pair */
+    bool first, second; /* its place in a pair, if it has one */
 } asked_value;
 
 enum { ASKED_VALUES = 2 * OPTIONS_AGGREGATES };

@@ -38,7 +38,7 @@ typedef struct table_value {
     bf_array array;
     int scale;             /* the integers are in units of 10^-scale */
     bf_time_kind time;     /* what times the integers are */
-    units_form own;        /* of a pair: what it is before it is as the other */
+    units_form own;        /* what one of a pair is before it is as the other */
     bf_dtype paired;       /* the dtype of both */
     bf_strings strings;    /* in place of an array of BF_NONE */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */

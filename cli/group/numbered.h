@@ -29,7 +29,7 @@ typedef struct numbered_part {
                                   groups have all rows */
     int count;                 /* how many aggregates the library has */
     int result[OPTIONS_AGGREGATES];   /* the result of each */
-    int arrays, column[ASKED_VALUES]; /* of all aggregates, pairs with two; the column of each */
+    int arrays, column[ASKED_VALUES]; /* all aggregates have so many; the column of each */
     int columns, of[ASKED_VALUES];    /* the V's, each once */
     int64_t n, room;                  /* rows that wait to be absorbed */
     char *keys, *values[ASKED_VALUES];

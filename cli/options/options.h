@@ -76,7 +76,7 @@ struct wanted_aggregate {
     const char *option; /* its name */
     bf_reduction op;
     const char *values; /* the name of its values; NULL: the number of rows */
-    const char *second; /* of pairs the name of the others; else NULL */
+    const char *second; /* the name of the others of pairs; else NULL */
     bool pairs;
     enum wanted_order {
         ORDER_NONE,

@@ -160,7 +160,7 @@ class Pairs(TablesTest):
                           "a,0.9819805060619657,0.9819805060619657,0.9819805060619657,2.6666666666666665"])
 
     def test_files_of_arrays(self):
-        """Of every width; saved as the library's groups, which verify computes again."""
+        """Arrays of every width; saved as the library's groups, which verify computes again."""
         r = np.random.default_rng(1)
         keys = r.integers(0, 5, 2000)
         for dtype in ["f8", "f4", "f2", "i8", "i2", "u1"]:

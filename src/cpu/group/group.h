@@ -64,7 +64,7 @@ typedef struct bf_cpu_groups {
     bf_dtype dtypes[BF_AGGREGATES_MAX]; /* the columns' dtypes, which every partition has */
     unsigned parts[BF_AGGREGATES_MAX];  /* the parts that they keep */
     int array_of[BF_AGGREGATES_MAX];    /* a column's first array of values */
-    int arrays;                         /* of all columns, pairs in two each */
+    int arrays;                         /* how many all columns have, those of pairs two */
     bf_dtype array_dtypes[BF_GROUP_ARRAYS];
     bf_hash_seed seed;
     const bf_group_loops *loops;
