@@ -233,6 +233,39 @@ static void groups_have_the_results_of_their_rows(void **state) {
     }
 }
 
+/* Rows by index, of a dtype that axes take, have the bits that groups by the same keys have. */
+static void an_index_has_the_results_of_groups(void **state) {
+    (void)state;
+    static int32_t keys[ROWS];
+    uint64_t rng = 9;
+    bf_context *context = limited(0, NULL, 2);
+    for (int i = 0; i < ROWS; i++) keys[i] = i < KEYS ? i : i * 7 % 1000 % KEYS;
+    for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP) {
+        const char *const x[2] = {values[0], values[1]};
+        bf_groups *g = make_groups(context, all_dtypes[d]);
+        for (int v = 0; v < 2; v++) make_values(all_dtypes[d], KIND_FULL, &rng, values[v], ROWS);
+        OK(absorb(g, all_dtypes[d], keys, x, 0, ROWS));
+        for (int i = 0; i < AGGREGATES; i++) {
+            double found[KEYS + 1], want[KEYS];
+            const bf_reduce_options options =
+                BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP, .out_dtype = BF_F64);
+            const bf_array index = bf_array_of(BF_I32, keys, ROWS),
+                           a = bf_array_of(all_dtypes[d], values[first[i]], ROWS),
+                           b = bf_array_of(all_dtypes[d], values[second[i]], ROWS),
+                           to = bf_array_of(BF_F64, found, KEYS + 1),
+                           groups = bf_array_of(BF_F64, want, KEYS);
+            OK(bf_takes_pairs(ops[i])
+                   ? bf_reduce_pair_index(context, ops[i], &a, &b, &index, &options, &to, NULL)
+                   : bf_reduce_index(context, ops[i], &a, &index, &options, &to, NULL));
+            OK(bf_groups_aggregate(g, i, &options, &groups, NULL));
+            assert_memory_equal(found, want, sizeof want);
+            assert_true(ops[i] == BF_SUM ? found[KEYS] == 0 : isnan(found[KEYS]));
+        }
+        bf_groups_destroy(g);
+    }
+    bf_context_destroy(context);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static int32_t many_keys[MANY];
@@ -341,6 +374,7 @@ UNIT_TESTS(group_joint) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_keep_the_words_of_the_rules),
         cmocka_unit_test(groups_have_the_results_of_their_rows),
+        cmocka_unit_test(an_index_has_the_results_of_groups),
         cmocka_unit_test(spilled_groups_are_those_in_memory),
         cmocka_unit_test(a_failure_changes_nothing),
         cmocka_unit_test(wrong_arrays_are_refused),

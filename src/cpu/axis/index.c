@@ -10,8 +10,7 @@ enum {
 /* Do accumulators of all slots serve this op, and are they worth their memory? */
 static bool suits_slots(const bf_operands *o, const bf_rows *rows) {
     int64_t slots;
-    if (!bf_is_aggregate(o->op) || bf_kind_is_joint(o->kind) ||
-        __builtin_mul_overflow(rows->slots, rows->width, &slots))
+    if (!bf_is_group_aggregate(o->op) || __builtin_mul_overflow(rows->slots, rows->width, &slots))
         return false;
     return slots <= BF_SLOTS_MAX &&
            slots / SLOTS_MORE <= rows->count * rows->width + SLOTS_FEW / SLOTS_MORE;
@@ -23,7 +22,7 @@ bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const b
     bf_accumulator_column column;
     bf_accumulators slots;
     const bool uncounted = o->kind <= BF_KIND_SQUARES && o->op != BF_MEAN;
-    const bf_slots_job job = {o->op, o->dtype, o->a, rows, uncounted};
+    const bf_slots_job job = {o->op, o->dtype, o->a, o->b, rows, uncounted};
     if (!suits_slots(o, rows)) return bf_cpu_reduce_sorted(context, o, rows, results);
     bf_status status = bf_slots_make(context, &job, &column, &slots);
     if (status == BF_E_ARGUMENT) return bf_check_places(context, rows, results, &skip);

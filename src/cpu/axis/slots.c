@@ -152,6 +152,7 @@ static bool absorb_batch(absorber *x, const bf_rows_batch *b) {
 static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
     uint32_t slots[BATCH];
     const int bytes = bf_dtype_bytes(x->job->dtype);
+    const char *const second = x->job->second;
     cursor c = begin_walk(x->job->rows, x->isa->accumulate, first);
     for (int64_t at = first, n; at < end; at += n) {
         n = least(run_length(&c), end - at);
@@ -163,6 +164,7 @@ static bf_status absorb_elements(absorber *x, int64_t first, int64_t end) {
         n = least(BATCH, end - at);
         const bf_rows_batch batch = {.slots = slots,
                                      .values = x->job->values + at * bytes,
+                                     .second = second != NULL ? second + at * bytes : NULL,
                                      .n = n,
                                      .other = places_from(&c)};
         if (!walk_elements(&c, n, x->first, slots)) return BF_E_ARGUMENT;
@@ -185,8 +187,10 @@ typedef struct make_job {
 static bool open_slots(const make_job *m, bf_accumulators *a) {
     const bf_slots_job *job = m->job;
     const int64_t n = end_row(job->rows) * job->rows->width - m->begin;
-    const char *values = job->values + m->begin * bf_dtype_bytes(job->dtype);
-    return bf_accumulators_expect(a, 0, values, NULL, n) && bf_accumulators_grow(a, m->room);
+    const int64_t at = m->begin * bf_dtype_bytes(job->dtype);
+    const char *second = job->second != NULL ? job->second + at : NULL;
+    return bf_accumulators_expect(a, 0, job->values + at, second, n) &&
+           bf_accumulators_grow(a, m->room);
 }
 
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
@@ -360,7 +364,7 @@ static bf_status finish_piece(void *arg, int worker, int64_t first, int64_t n) {
     if (!bf_accumulators_finish(&slots, (size_t)first, (size_t)n)) refuse_nans(f, first, n);
     for (int64_t i = 0; i < n && slots.fits == fits; i++)
         if (!fits[i]) refuse_result(f, first + i, BF_E_OVERFLOW);
-    if (bf_part_of(f->op) >= BF_PART_LEAST) finish_empty(f, first, n);
+    if (bf_class_of(f->op) == BF_RESULT_ELEMENT) finish_empty(f, first, n);
     return BF_OK;
 }
 

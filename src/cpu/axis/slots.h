@@ -13,7 +13,7 @@ static inline bf_accumulator_column bf_slots_column(bf_reduction op, bf_dtype dt
 typedef struct bf_slots_job {
     bf_reduction op;
     bf_dtype dtype;
-    const char *values;
+    const char *values, *second; /* second: the others of pairs, by index alone */
     const bf_rows *rows;
     bool uncounted; /* the accumulators need not count rows */
 } bf_slots_job;

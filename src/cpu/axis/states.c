@@ -119,7 +119,7 @@ static bf_status absorb_job(bf_context *context, states *s, int64_t first,
 bf_status bf_cpu_states_absorb(bf_context *context, void *of, int64_t first, const void *values,
                                const bf_rows *rows) {
     states *s = of;
-    const bf_slots_job job = {s->op, s->column.dtype, values, rows, false};
+    const bf_slots_job job = {s->op, s->column.dtype, values, NULL, rows, false};
     bf_environment environment = bf_environment_enter();
     bf_status status = absorb_job(context, s, first, &job);
     bf_environment_leave(environment);
