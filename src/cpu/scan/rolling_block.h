@@ -14,22 +14,22 @@ enum {
                               windows are a span */
 };
 
-/* An element is a multiple of the high unit, and a rest that is a multiple of the low one. All sums
- * of either, of the elements of a window, are doubles.
- *
- * For its square, it is a multiple of another unit and a rest. The squares of the one, twice their
- * product, and the square of the other with what is left of the product, are summed in three
- * doubles: the first two exactly; and so is the third, if the element is whole. Else it has an
- * error that is known. */
+/* An element is a multiple of the high unit, and a rest that is a multiple of the low one. The sum
+ * of the first, of all elements of a window, is a double; that of the rests is, too, because after
+ * so many of them what the high unit divides is carried to the other sum. So it is with its square,
+ * in three doubles, and their units. Rests of the lowest unit are rounded. */
 typedef struct bf_rolling_units {
     double shift; /* what is taken from each element, exactly, so that spreads lose less */
-    double high, low, square, cross, rest, whole; /* 1.5 * 2^52 units each */
+    double high, low, square, cross, rest; /* 1.5 * 2^52 units each */
 } bf_rolling_units;
+
+enum { BF_ROLLING_GAP = 43 }; /* each unit of a sum is so many bits below that above it */
 
 /* The sums of a window, or what an element adds to them. */
 typedef struct bf_rolling_sums {
     double high, low, squares, cross, rest;
-    bool left; /* they are not exact */
+    int64_t rounded; /* elements whose rests were rounded */
+    bool lost;       /* so was some square's */
 } bf_rolling_sums;
 
 /* The sums of so many elements of windows, and bounds of the results, which are rounded once where
@@ -53,8 +53,11 @@ typedef struct bf_rolling_making {
     bf_reduction op; /* BF_SUM, BF_MEAN, BF_VAR or BF_STD */
     bool narrow;     /* bounds are rounded once more, to less than doubles */
     double ddof;
-    double error; /* what rests lose: a sum has an error of at most this for each element, and the
-                     count times the squares, less the square of the sum, for each square of it */
+    int64_t rounded; /* at most so many elements of a window are */
+    double element;  /* the most that a sum loses by one of them; but of spreads, what the count
+                        times the squares, less the square of the sum, loses, for each of these
+                        and each of all elements */
+    double spread;   /* what that loses anyhow, for each square of the count */
 } bf_rolling_making;
 
 typedef struct bf_rolling_loops {
@@ -72,19 +75,57 @@ typedef struct bf_rolling_loops {
 
 static inline double bf_rolling_multiple(double x, double start) { return (x + start) - start; }
 
+/* x * y is high + low: exactly. Where there are no fused multiply-adds, by halves of their bits
+ * (Dekker). */
+typedef struct bf_rolling_pair {
+    double high, low;
+} bf_rolling_pair;
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+static inline bf_rolling_pair bf_rolling_multiply(double x, double y) {
+    const double product = x * y;
+    return (bf_rolling_pair){product, __builtin_fma(x, y, -product)};
+}
+#else
+static inline bf_rolling_pair bf_rolling_split(double x) {
+    const double scaled = x * 0x8000001p0, high = scaled - (scaled - x);
+    return (bf_rolling_pair){high, x - high};
+}
+static inline bf_rolling_pair bf_rolling_multiply(double x, double y) {
+    const bf_rolling_pair a = bf_rolling_split(x), b = bf_rolling_split(y);
+    const double product = x * y, most = a.high * b.high - product;
+    return (bf_rolling_pair){product, ((most + a.high * b.low) + a.low * b.high) + a.low * b.low};
+}
+#endif
+
 static inline bf_rolling_sums bf_rolling_parts(bool squares, const bf_rolling_units *u,
                                                double element) {
     const double x = element - u->shift, high = bf_rolling_multiple(x, u->high);
     bf_rolling_sums parts = {.high = high, .low = bf_rolling_multiple(x - high, u->low)};
-    parts.left = parts.low != x - high;
+    parts.rounded = parts.low != x - high;
     if (!squares) return parts;
-    const double most = bf_rolling_multiple(x, u->square), rest = x - most,
-                 product = 2 * most * rest;
-    parts.squares = most * most;
-    parts.cross = bf_rolling_multiple(product, u->cross);
-    parts.left = bf_rolling_multiple(x, u->whole) != x;
-    parts.rest = bf_rolling_multiple((product - parts.cross) + rest * rest, u->rest);
+    const bf_rolling_pair square = bf_rolling_multiply(x, x);
+    parts.squares = bf_rolling_multiple(square.high, u->square);
+    const double behind = square.high - parts.squares;
+    parts.cross = bf_rolling_multiple(behind, u->cross);
+    const double rest = behind - parts.cross, left = rest + square.low;
+    parts.rest = bf_rolling_multiple(left, u->rest);
+    parts.lost = parts.rest != left || left - rest != square.low;
     return parts;
+}
+
+/* Carries what the units above divide. */
+static inline void bf_rolling_carry(bool squares, const bf_rolling_units *u, bf_rolling_sums *s) {
+    const double low = bf_rolling_multiple(s->low, u->high);
+    s->high += low;
+    s->low -= low;
+    if (!squares) return;
+    const double rest = bf_rolling_multiple(s->rest, u->cross);
+    s->cross += rest;
+    s->rest -= rest;
+    const double cross = bf_rolling_multiple(s->cross, u->square);
+    s->squares += cross;
+    s->cross -= cross;
 }
 
 static inline void bf_rolling_put(bool squares, bf_rolling_block *b, int i,

@@ -11,8 +11,8 @@
 
 typedef struct units {
     bf_rolling_units in_doubles;
-    double sum_error, spread_error; /* as bf_rolling_making has it */
-    bool nan, negative_zero;        /* some element is */
+    double element, spread;  /* as bf_rolling_making has them */
+    bool nan, negative_zero; /* some element is */
 } units;
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -90,23 +90,24 @@ static double shift_of(range x) {
 static double start_of(int exponent) { return 1.5 * bf_power_of_two(exponent + 52); }
 
 /* Windows, and what is summed beside them, have fewer than 2^bits elements, each of at most 2^top.
- * So no sum exceeds 2^52 of its units: a square is at most 2^(2 top), a cross product 2^(2 top -
- * square), and what is left of both 2^(2 top - 2 square - 1).
+ * So the sums of the highest units do not exceed 2^52 of them: a square is at most 2^(2 top). Those
+ * of the other units do not either, of up to 500 elements since they were carried.
  *
- * An element whose rest is no multiple of the low unit loses half of one. What is left of the
- * square of one that is not whole loses at most one of its units. So the count times the squares,
- * less the square of the sum, loses less than count^2 * 2^(2 top + 2 bits - 102), and the
- * arithmetic of bounds 2^-100 of count^2 * 2^(2 top). */
-static void set_units(units *u, int top, int bits) {
-    const int high = top + bits - 51, square = (52 - bits) / 2;
+ * An element whose rest is no multiple of the low unit loses half of one. The count times the
+ * squares, less the square of the sum, loses for it the count times less than 2^(top + 2) of that;
+ * and for each square of the count a rest unit, and 2^-100 of 2^(2 top) by the arithmetic of
+ * bounds.
+ */
+static void set_units(units *u, bool squares, int top, int bits) {
+    const int high = top + bits - 51, low = high - BF_ROLLING_GAP;
+    const int square = 2 * top + bits - 52, rest = square - 2 * BF_ROLLING_GAP;
     u->in_doubles.high = start_of(high);
-    u->in_doubles.low = start_of(high - 53 + bits);
-    u->in_doubles.square = start_of(top - square);
-    u->in_doubles.cross = start_of(2 * top - square + bits - 52);
-    u->in_doubles.rest = start_of(2 * top - 2 * square + bits - 53);
-    u->in_doubles.whole = start_of(top - 2 * square);
-    u->sum_error = bf_power_of_two(top + 2 * bits - 104);
-    u->spread_error = bf_power_of_two(2 * top - 100) + bf_power_of_two(2 * top + 2 * bits - 102);
+    u->in_doubles.low = start_of(low);
+    u->in_doubles.square = start_of(square);
+    u->in_doubles.cross = start_of(square - BF_ROLLING_GAP);
+    u->in_doubles.rest = start_of(rest);
+    u->element = bf_power_of_two(squares ? low + top + 1 : low - 1);
+    u->spread = bf_power_of_two(2 * top - 100) + bf_power_of_two(rest);
 }
 
 /* Finds units for the elements of a tile. False: there are none. */
@@ -127,8 +128,8 @@ static bool find_units(reader *r, units *u) {
     const int top = held > -400 ? held : -400; /* so that no unit is subnormal */
     const int64_t beside = job->first != NULL ? 2 * BF_ROLLING_REACH : 0;
     const int bits = bf_bit_length((uint64_t)(bf_rolling_largest(job) + beside));
-    if (top > 400 || bits > (squares ? 20 : 40)) return false;
-    set_units(u, top, bits);
+    if (top > 400 || bits > 40) return false;
+    set_units(u, squares, top, bits);
     return true;
 }
 
@@ -141,6 +142,7 @@ typedef struct slide {
     units units;
     bf_rolling_sums sums;
     int64_t first, end;           /* the sums are those of elements [first, end) */
+    int64_t taken;                /* so many have entered or left one by one */
     int64_t nans;                 /* so many of them are NaN */
     int64_t plain;                /* with so many, and no NaN, a window's counts tell nothing */
     double last;                  /* the number that has entered last */
@@ -162,7 +164,7 @@ static void begin(slide *s, const bf_isa *isa, const bf_rolling_tile *t, void *r
     s->room = room;
     s->sums = (bf_rolling_sums){0};
     s->first = s->end = bf_rolling_first(t->job, t->from);
-    s->nans = s->same = 0;
+    s->taken = s->nans = s->same = 0;
     s->plain = w->least > least ? w->least : least;
     s->last = 0;
     s->entering.isa = s->leaving.isa = isa;
@@ -173,17 +175,21 @@ static void begin(slide *s, const bf_isa *isa, const bf_rolling_tile *t, void *r
 /* The element enters, or leaves: sign is 1 or -1. */
 INLINE void take(bool squares, slide *s, double x, double sign) {
     const bf_rolling_sums parts = bf_rolling_parts(squares, &s->units.in_doubles, x);
-    s->sums.left |= parts.left;
+    s->sums.rounded += parts.rounded;
+    s->sums.lost |= parts.lost;
     s->sums.high += sign * parts.high;
     s->sums.low += sign * parts.low;
-    if (!squares) return;
-    s->sums.squares += sign * parts.squares;
-    s->sums.cross += sign * parts.cross;
-    s->sums.rest += sign * parts.rest;
+    if (squares) {
+        s->sums.squares += sign * parts.squares;
+        s->sums.cross += sign * parts.cross;
+        s->sums.rest += sign * parts.rest;
+    }
+    if (s->taken++ % BF_ROLLING_BLOCK == 0)
+        bf_rolling_carry(squares, &s->units.in_doubles, &s->sums);
 }
 
 INLINE void count_same(slide *s, double x) {
-    s->same = x == s->last ? s->same + 1 : 1;
+    s->same = s->same * (x == s->last) + 1; /* without a branch */
     s->last = x;
 }
 
@@ -234,45 +240,47 @@ INLINE void take_windows(bool squares, slide *s, int64_t k, int n) {
     }
 }
 
-/* NaNs enter and leave as what adds nothing, and are counted. */
-INLINE void clean(slide *s, double *entering, double *leaving) {
-    const double nothing = s->units.in_doubles.shift;
-    s->nans += (*entering != *entering) - (*leaving != *leaving);
-    if (*entering != *entering) *entering = nothing;
-    if (*leaving != *leaving) *leaving = nothing;
+/* A NaN enters or leaves as what adds nothing. Returns whether it is one. */
+INLINE bool clean(const slide *s, double *x) {
+    const bool nan = *x != *x;
+    if (nan) *x = s->units.in_doubles.shift;
+    return nan;
 }
 
-/* Does one element enter, and one leave, for each of n windows from result k on? Those of a number
- * of elements never take more than one step. */
-INLINE bool is_steady(const slide *s, int64_t k, int n) {
+/* Do the windows before each of n, from result k on, gain one element, and lose `out`? Those of a
+ * number of elements never take more than one step. */
+INLINE bool is_steady(const slide *s, int64_t k, int n, int out) {
     const bf_rolling_job *job = s->t->job;
     if (job->step != 1) return false;
     for (int i = job->first == NULL ? n - 1 : 0; i < n; i++)
-        if (bf_rolling_first(job, k + i) != s->first + 1 + i ||
+        if (bf_rolling_first(job, k + i) != s->first + out * (1 + i) ||
             bf_rolling_end(job, k + i) != s->end + 1 + i)
             return false;
     return true;
 }
 
-/* Takes n windows, if they are steady. */
+/* Takes n windows, if they are steady, or grow. */
 INLINE bool take_steady(bool squares, slide *s, int64_t k, int n) {
     const bf_isa *isa = s->entering.isa;
-    const int64_t rows = s->end - s->first;
+    const bool grow = is_steady(s, k, n, 0), nan = s->units.nan;
     double entering[BF_ROLLING_BLOCK], leaving[BF_ROLLING_BLOCK];
-    if (!is_steady(s, k, n)) return false;
+    if (!grow && !is_steady(s, k, n, 1)) return false;
     load(isa, s->t, s->end, n, entering);
-    load(isa, s->t, s->first, n, leaving);
+    if (!grow) load(isa, s->t, s->first, n, leaving);
+    int64_t rows = s->end - s->first;
     s->end += n;
-    s->first += n;
-    const bool nan = s->units.nan, plain = !nan && rows >= s->plain;
-    for (int i = 0; i < n; i++) s->block.count[i] = (double)rows;
+    s->first += grow ? 0 : n;
+    for (int i = 0; i < n; i++) s->block.count[i] = (double)(rows + (grow ? i + 1 : 0));
     for (int i = 0; i < n; i++) s->known[i] = false;
-    for (int i = 0; (squares || !plain) && i < n; i++) {
+    for (int i = 0; (squares || nan || rows < s->plain) && i < n; i++) {
+        rows += grow;
         if (squares && entering[i] == entering[i]) count_same(s, entering[i]);
-        if (nan) clean(s, &entering[i], &leaving[i]);
+        if (nan) s->nans += clean(s, &entering[i]);
+        if (nan && !grow) s->nans -= clean(s, &leaving[i]);
         end_window(squares, s, k, i, rows, s->nans, s->same);
     }
-    isa->rolling->slide(squares, &s->units.in_doubles, entering, leaving, n, &s->sums, &s->block);
+    isa->rolling->slide(squares, &s->units.in_doubles, entering, grow ? NULL : leaving, n, &s->sums,
+                        &s->block);
     return true;
 }
 
@@ -297,9 +305,7 @@ typedef struct notes {
 INLINE void clean_queue(const slide *s, bf_rolling_queue *q, notes *t) {
     t->nans[0] = 0;
     for (int i = 0; i < q->count; i++) {
-        const bool nan = q->numbers[i] != q->numbers[i];
-        if (nan) q->numbers[i] = s->units.in_doubles.shift;
-        t->nans[i + 1] = t->nans[i] + nan;
+        t->nans[i + 1] = t->nans[i] + clean(s, &q->numbers[i]);
     }
 }
 
@@ -382,6 +388,8 @@ static bool take_alone(const slide *s, int64_t k) {
            bf_roll_limbs(&alone, s->room) == BF_OK;
 }
 
+static bool is_rounded(const slide *s) { return s->sums.rounded > 0 || s->sums.lost; }
+
 /* Stores n results from k on. Returns how many are certain. */
 INLINE int store_results(bf_dtype to, bool squares, const slide *s, int64_t k, int n) {
     const bf_rolling_tile t = *s->t;
@@ -392,7 +400,7 @@ INLINE int store_results(bf_dtype to, bool squares, const slide *s, int64_t k, i
         if (s->known[i]) continue;
         const bool signless = negative_zero && b->high[i] + b->low[i] == 0;
         const bool certain = !signless && round_bounds(to, b->least[i], b->most[i], &bits);
-        if (!certain && (signless || s->sums.left)) {
+        if (!certain && (signless || is_rounded(s))) {
             if (!take_alone(s, k + i)) return i;
             continue;
         }
@@ -406,12 +414,13 @@ INLINE int64_t roll(const bf_isa *isa, bool squares, const bf_rolling_tile *t, v
     slide s;
     begin(&s, isa, t, room);
     if (!find_units(&s.entering, &s.units)) return t->from;
-    bf_rolling_making making = {w->op, w->to != BF_F64, w->options.ddof, 0};
+    bf_rolling_making making = {w->op, w->to != BF_F64, w->options.ddof,
+                                0,     s.units.element, s.units.spread};
     for (int64_t k = t->from; k < t->to; k += BF_ROLLING_BLOCK) {
         const int n = t->to - k < BF_ROLLING_BLOCK ? (int)(t->to - k) : BF_ROLLING_BLOCK;
         if (!take_steady(squares, &s, k, n) && !take_spans(squares, &s, k, n))
             take_windows(squares, &s, k, n);
-        making.error = squares ? s.units.spread_error : s.sums.left ? s.units.sum_error : 0;
+        making.rounded = s.sums.rounded;
         bound_results(squares, &s, &making, n);
         const int stored = w->to == BF_F64 ? store_results(BF_F64, squares, &s, k, n)
                                            : store_results(w->to, squares, &s, k, n);

@@ -12,11 +12,13 @@
 INLINE void slide_sums(bool squares, const bf_rolling_units *u, const double *entering,
                        const double *leaving, int n, bf_rolling_sums *sums, bf_rolling_block *b) {
     bf_rolling_sums s = *sums;
-    int64_t left = 0;
+    int64_t rounded = 0, lost = 0;
     for (int i = 0; i < n; i++) {
         const bf_rolling_sums in = bf_rolling_parts(squares, u, entering[i]);
-        const bf_rolling_sums out = bf_rolling_parts(squares, u, leaving[i]);
-        left |= in.left;
+        const bf_rolling_sums out =
+            leaving != NULL ? bf_rolling_parts(squares, u, leaving[i]) : (bf_rolling_sums){0};
+        rounded += in.rounded;
+        lost |= in.lost;
         b->high[i] = in.high - out.high;
         b->low[i] = in.low - out.low;
         if (!squares) continue;
@@ -32,33 +34,38 @@ INLINE void slide_sums(bool squares, const bf_rolling_units *u, const double *en
         b->cross[i] = s.cross += b->cross[i];
         b->rest[i] = s.rest += b->rest[i];
     }
-    s.left |= left != 0;
+    s.rounded += rounded;
+    s.lost |= lost != 0;
+    bf_rolling_carry(squares, u, &s);
     *sums = s;
 }
 
 static void slide(bool squares, const bf_rolling_units *u, const double *entering,
                   const double *leaving, int n, bf_rolling_sums *sums, bf_rolling_block *b) {
     if (squares)
-        slide_sums(true, u, entering, leaving, n, sums, b);
+        leaving != NULL ? slide_sums(true, u, entering, leaving, n, sums, b)
+                        : slide_sums(true, u, entering, NULL, n, sums, b);
     else
-        slide_sums(false, u, entering, leaving, n, sums, b);
+        leaving != NULL ? slide_sums(false, u, entering, leaving, n, sums, b)
+                        : slide_sums(false, u, entering, NULL, n, sums, b);
 }
 
 /* The sums of what is in a queue up to each of its elements. */
 typedef struct prefixes {
     double high[BF_ROLLING_REACH + 1], low[BF_ROLLING_REACH + 1];
     double squares[BF_ROLLING_REACH + 1], cross[BF_ROLLING_REACH + 1], rest[BF_ROLLING_REACH + 1];
-    bool left;
+    int64_t rounded, lost;
 } prefixes;
 
 INLINE void sum_prefixes(bool squares, const bf_rolling_units *u, const bf_rolling_queue *q,
                          prefixes *p) {
     bf_rolling_sums s = {0};
-    int64_t left = 0;
+    int64_t rounded = 0, lost = 0;
     p->high[0] = p->low[0] = p->squares[0] = p->cross[0] = p->rest[0] = 0;
     for (int i = 0; i < q->count; i++) {
         const bf_rolling_sums x = bf_rolling_parts(squares, u, q->numbers[i]);
-        left |= x.left;
+        rounded += x.rounded;
+        lost |= x.lost;
         p->high[i + 1] = x.high;
         p->low[i + 1] = x.low;
         if (!squares) continue;
@@ -74,7 +81,8 @@ INLINE void sum_prefixes(bool squares, const bf_rolling_units *u, const bf_rolli
         p->cross[i] = s.cross += p->cross[i];
         p->rest[i] = s.rest += p->rest[i];
     }
-    p->left = left != 0;
+    p->rounded = rounded;
+    p->lost = lost;
 }
 
 INLINE void jump_sums(bool squares, const bf_rolling_units *u, const bf_rolling_queue *entering,
@@ -100,7 +108,9 @@ INLINE void jump_sums(bool squares, const bf_rolling_units *u, const bf_rolling_
         s.cross = b->cross[n - 1];
         s.rest = b->rest[n - 1];
     }
-    s.left |= in.left;
+    s.rounded += in.rounded;
+    s.lost |= in.lost != 0;
+    bf_rolling_carry(squares, u, &s);
     *sums = s;
 }
 
@@ -115,10 +125,7 @@ static void jump(bool squares, const bf_rolling_units *u, const bf_rolling_queue
 
 /* ---- numbers of two doubles ------------------------------------------------------------------ */
 
-/* The number is high + low. */
-typedef struct pair {
-    double high, low;
-} pair;
+typedef bf_rolling_pair pair;
 
 /* x + y exactly (Knuth). */
 INLINE pair add(double x, double y) {
@@ -126,35 +133,17 @@ INLINE pair add(double x, double y) {
     return (pair){sum, (x - of_x) + (y - of_y)};
 }
 
-/* x * y exactly, where there are no fused multiply-adds by halves of their bits (Dekker). */
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-INLINE pair multiply(double x, double y) {
-    const double product = x * y;
-    return (pair){product, __builtin_fma(x, y, -product)};
-}
-#else
-INLINE pair split(double x) {
-    const double scaled = x * 0x8000001p0, high = scaled - (scaled - x);
-    return (pair){high, x - high};
-}
-INLINE pair multiply(double x, double y) {
-    const pair a = split(x), b = split(y);
-    const double product = x * y, most = a.high * b.high - product;
-    return (pair){product, ((most + a.high * b.low) + a.low * b.high) + a.low * b.low};
-}
-#endif
-
 /* x / y, but for an error of 2^-52 of the low part. */
 INLINE pair divide(pair x, double y) {
     const double quotient = x.high / y;
-    const pair back = multiply(quotient, y);
+    const pair back = bf_rolling_multiply(quotient, y);
     return (pair){quotient, (((x.high - back.high) - back.low) + x.low) / y};
 }
 
 /* The square root, but for an error of 2^-103 of it. */
 INLINE pair root_of(pair x) {
     const double root = __builtin_sqrt(x.high);
-    const pair back = multiply(root, root);
+    const pair back = bf_rolling_multiply(root, root);
     return (pair){root, (((x.high - back.high) - back.low) + x.low) / (root + root)};
 }
 
@@ -167,24 +156,32 @@ INLINE void bound_result(bf_rolling_block *b, int i, pair x, double error, bool 
     b->most[i] = x.high + (x.low + margin);
 }
 
+/* Elements of window i whose rests are rounded. */
+INLINE double rounded_of(const bf_rolling_making *making, const bf_rolling_block *b, int i) {
+    const double most = (double)making->rounded;
+    return most < b->count[i] ? most : b->count[i];
+}
+
 INLINE void bound_sum(const bf_rolling_making *making, bf_rolling_block *b, int i) {
     const pair sum = add(b->high[i], b->low[i]);
-    bound_result(b, i, sum, making->error * b->count[i], making->narrow);
+    bound_result(b, i, sum, making->element * rounded_of(making, b, i), making->narrow);
 }
 
 /* An exact sum is a multiple of the low unit: so a mean that is in the middle of no two doubles is
  * further from it than the error of the division. */
 INLINE void bound_mean(const bf_rolling_making *making, bf_rolling_block *b, int i) {
     const pair mean = divide(add(b->high[i], b->low[i]), b->count[i]);
-    bound_result(b, i, mean, making->error, making->narrow);
+    const double error = making->element * (rounded_of(making, b, i) / b->count[i]);
+    bound_result(b, i, mean, error, making->narrow);
 }
 
 /* The count times the sum of squares, less the square of the sum, but for an error of 2^-100 of the
  * first. */
 INLINE pair spread_of(const bf_rolling_block *b, int i) {
     const double count = b->count[i];
-    const pair sum = add(b->high[i], b->low[i]), square = multiply(sum.high, sum.high);
-    const pair squares = add(b->squares[i], b->cross[i]), scaled = multiply(squares.high, count);
+    const pair sum = add(b->high[i], b->low[i]), square = bf_rolling_multiply(sum.high, sum.high);
+    const pair squares = add(b->squares[i], b->cross[i]),
+               scaled = bf_rolling_multiply(squares.high, count);
     const pair difference = add(scaled.high, -square.high);
     const double more = scaled.low + (squares.low + b->rest[i]) * count;
     const double less = square.low + 2 * sum.high * sum.low;
@@ -195,8 +192,9 @@ INLINE pair spread_of(const bf_rolling_block *b, int i) {
  * for which half of it would do. */
 INLINE void bound_spread(const bf_rolling_making *making, bool root, bf_rolling_block *b, int i) {
     const double count = b->count[i], divisor = count * (count - making->ddof);
+    const double rounded = making->element * rounded_of(making, b, i);
     pair x = divide(spread_of(b, i), divisor);
-    double error = making->error * (count * count / divisor);
+    double error = (making->spread * count + rounded) * (count / divisor);
     if (root) {
         x = root_of(add(x.high, x.low));
         error /= x.high;
