@@ -158,13 +158,14 @@ static const option_table own = OPTION_TABLE(specs);
 static const usage bench_usage = {
     "[OPTIONS] [WORK...]",
     "Measures every operation, or the WORKs named (sum, dot, min, ..., expression, julia, table, "
-    "group, axis, order, scan), beside plain loops that add in any order, a mere read of the "
-    "memory, and "
+    "group, axis, order, scan, rolling), beside plain loops that add in any order, a mere read of "
+    "the memory, and "
     "peers. --compare also shows the change since an earlier run, as the change of the ratio to "
     "the memory's speed, which is steadier than GB/s.\n\n"
     "Expressions are summed, or written (c=...), and are also beside dot. Pictures, tables, "
-    "groups, axes, order and scans are measured in pixels, keys, rows and elements, beside peers "
-    "alone. On a GPU "
+    "groups, axes, order, scans and windows are measured in pixels, keys, rows and elements, "
+    "beside "
+    "peers alone. On a GPU "
     "the data are in its memory and calls are enqueued on a stream; peers do the same.",
     TAKES_HELP,
     "sizes threads device isa peer quick compare fail-above json help",

@@ -65,8 +65,8 @@ static const row rows[] = {
     {NULL, NULL, NULL, NULL, NULL, 0, 0},
 };
 
-static const work *const items[] = {&work_julia, &work_table, &work_group, &work_axis,
-                                    &work_order, &work_scan,  NULL};
+static const work *const items[] = {&work_julia, &work_table, &work_group,   &work_axis,
+                                    &work_order, &work_scan,  &work_rolling, NULL};
 
 static bool is_measured(const bench_options *o, const row *r) {
     return r->where & (bench_is_gpu(o) ? STREAM | HOST | PAGEABLE : CPU);

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const work *const works_on_data[] = {&work_reduce, &work_axis,       &work_order, &work_histogram,
-                                     &work_map,    &work_expression, &work_scan,  NULL};
+const work *const works_on_data[] = {&work_reduce,    &work_axis,    &work_order,
+                                     &work_histogram, &work_map,     &work_expression,
+                                     &work_scan,      &work_rolling, NULL};
 const work *const works_of_own[] = {&work_julia, &work_table, &work_group, &work_dictionary, NULL};
 
 /* ---- arrays ---------------------------------------------------------------------------------- */

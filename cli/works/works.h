@@ -68,7 +68,7 @@ typedef struct work {
 extern const work *const works_on_data[], *const works_of_own[];
 
 extern const work work_reduce, work_axis, work_order, work_histogram, work_map, work_expression,
-    work_scan, work_julia, work_table, work_group, work_dictionary;
+    work_scan, work_rolling, work_julia, work_table, work_group, work_dictionary;
 
 /* Computes the task in one pass, over a and b in the memory of the device; or in parts from the
  * host's memory. */

@@ -17,6 +17,7 @@ DATA = {
     "group": {"2^10", "2^16", "2^22", "2^22-list", "zipf"},
     "order": {"sort", "argsort", "median", "quantiles", "top-100"},
     "scan": {"cumsum", "cummax"},
+    "rolling": {"mean", "std", "max", "median"},
 }
 
 # Answers as a peer does, and keeps the questions.
@@ -35,7 +36,7 @@ class Bench(CommandTest):
 
     def test_points_are_counted_in_items(self):
         for work, item in [("julia", "pixels"), ("table", "keys"), ("group", "rows"),
-                           ("order", "elements"), ("scan", "elements")]:
+                           ("order", "elements"), ("scan", "elements"), ("rolling", "elements")]:
             rows = [json.loads(line) for line in self.result(
                 "bench", "--quick", "--json", "-j", "1,2", "--sizes", "64KiB", work).splitlines()]
             self.assertEqual({row["work"] for row in rows}, {work})
