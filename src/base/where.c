@@ -84,6 +84,8 @@ static get_attributes *find_function(void) {
     return function;
 }
 
+bool bf_where_has_driver(void) { return find_function() != NULL; }
+
 bf_where bf_where_is(const void *p, int *device) {
     int attributes[] = {MEMORY_TYPE, IS_MANAGED, DEVICE_ORDINAL};
     uint64_t type = 0, managed = 0; /* written as 1 to 8 bytes, little-endian */

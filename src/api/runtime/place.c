@@ -39,9 +39,9 @@ static int64_t time_of(int64_t bytes, int64_t rate) {
     return (bytes < most ? bytes : most) * 1000 / rate;
 }
 
-static int64_t cpu_time(const bf_machine *m, int share, int64_t bytes) {
+static int64_t cpu_rate(const bf_machine *m, int share) {
     int64_t rate = m->threads * m->thread_rate * share / 100;
-    return time_of(bytes, rate < m->memory_rate ? rate : m->memory_rate);
+    return rate < m->memory_rate ? rate : m->memory_rate;
 }
 
 /* All operands are in host memory and cross the bus. */
@@ -58,12 +58,14 @@ static int64_t gpu_time(const bf_machine *m, const bf_operand *operands, int n) 
     return time;
 }
 
-/* The rates are estimates, so a GPU must save a third of the time. */
+/* The rates are estimates, so a GPU must save a third of the time. That of small data is less than
+ * a launch takes, which needs no division to see. */
 static bool gpu_pays(const bf_machine *m, int share, const bf_operand *operands, int n) {
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += operands[i].bytes;
-    const int64_t most = cpu_time(m, share, bytes) / 3 * 2;
-    return most > m->launch_time && most > gpu_time(m, operands, n);
+    const int64_t rate = cpu_rate(m, share), small = (int64_t)1 << 30;
+    if (bytes < small && bytes * 2000 <= 3 * rate * m->launch_time) return false;
+    return time_of(bytes, rate) / 3 * 2 > gpu_time(m, operands, n);
 }
 
 static bool any_at(const bf_operand *operands, int n, bf_where where) {
@@ -114,10 +116,11 @@ bf_status bf_backend_open_gpu(bf_context *context, int device) {
 /* Finds where the demand's memory is. Returns the first GPU that some of it is on, or -1. */
 static int look_at_memory(const bf_demand *demand, bf_operand *operands) {
     int on = -1;
+    const bool asks = bf_where_has_driver();
     for (int i = 0; i < demand->n; i++) {
-        int device;
+        int device = -1;
         const bf_memory *m = &demand->memory[i];
-        operands[i] = (bf_operand){bf_where_is(m->data, &device), m->bytes};
+        operands[i] = (bf_operand){asks ? bf_where_is(m->data, &device) : BF_WHERE_HOST, m->bytes};
         if (operands[i].where == BF_WHERE_DEVICE && on < 0) on = device;
     }
     return on;
@@ -157,7 +160,8 @@ static bf_status check_reach(bf_context *context, const bf_backend *by, const ch
                              const bf_memory *memory, int n) {
     int device;
     char name[BF_DEVICE_TEXT];
-    for (int i = 0; i < n && by == &bf_backend_cpu; i++) {
+    if (by != &bf_backend_cpu || !bf_where_has_driver()) return BF_OK;
+    for (int i = 0; i < n; i++) {
         if (bf_where_is(memory[i].data, &device) != BF_WHERE_DEVICE) continue;
         bf_device_format(device, name);
         return bf_fail(context, BF_E_DEVICE, "the data are in the memory of %s, and %s", name, why);

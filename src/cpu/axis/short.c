@@ -3,7 +3,11 @@
  * few. */
 #include "cpu/axis/window.h"
 
-enum { SAMPLE = 256 }; /* elements that the first window is chosen by */
+enum {
+    SAMPLE = 256, /* elements that the first window is chosen by */
+    FEW = 256,
+    FEWEST = 64 /* elements that are not measured */
+};
 
 typedef struct short_sums {
     bf_axis_sum of[BF_AXIS_SUMS];
@@ -33,35 +37,62 @@ static bool sum_in_window(const bf_isa *isa, const bf_job *job, const bf_axis_su
     return true;
 }
 
-/* Adds up all that is needed, in windows for a sample of the elements. Squares span twice what they
- * do. */
-static bool sum_by_sample(const bf_isa *isa, const bf_job *job, size_t sample, short_sums *sums) {
-    bf_extent at;
-    if (!bf_window_measure(isa, job->dtype, job->a, job->b, sample, &at)) return false;
+/* Adds up all that is needed, in windows for what a sample of the elements, or of the pairs, spans.
+ * Squares span twice what elements do. */
+static bool sum_by_sample(const bf_isa *isa, const bf_job *job, bf_extent at, size_t sample,
+                          short_sums *sums) {
     for (int s = 0; s < BF_AXIS_SUMS; s++) {
         bf_axis_sum *sum = &sums->of[s];
         const int factors = sum->pairs && job->b == NULL ? 2 : 1;
         const bf_extent terms = {factors * at.top, factors * at.least};
-        if (sum->needed && !(bf_window_choose(job->dtype, sum->pairs, terms, factors, sample,
-                                              (size_t)job->count, &sum->window) &&
-                             sum_in_window(isa, job, sum, sums->totals[s])))
+        if (!sum->needed) continue;
+        if (!bf_window_choose(job->dtype, sum->pairs, terms, factors, sample, (size_t)job->count,
+                              &sum->window) ||
+            !sum_in_window(isa, job, sum, sums->totals[s]))
             return false;
     }
     return true;
 }
 
-/* Rounds the totals to the bits of the result. False: that takes words. */
-static bool round_totals(const bf_isa *isa, const bf_axis_job *job, const short_sums *sums,
-                         int64_t n, const char *a, const char *b) {
-    const bf_results *r = job->results;
-    const bf_many_totals all = {sums->of, {sums->totals[0][0], sums->totals[1][0]}, BF_FILL, &n, 1};
-    uint64_t *bits = r->values;
+/* Few elements are not measured, but for the greatest: two levels hold most, and of products of
+ * doubles three or four. */
+static bool sum_few(const bf_isa *isa, const bf_job *job, short_sums *sums) {
+    const bool products = job->kind != BF_KIND_SUM, squares = products && job->b == NULL;
+    const size_t n = (size_t)job->count;
+    const int levels = !products || job->dtype == BF_F32 ? 2 : n <= FEWEST ? 3 : 4;
+    const int span = bf_window_span(levels);
+    bf_extent at;
+    if (n > FEW || !bf_window_top(isa, job->dtype, job->a, job->b, n, &at.top)) return false;
+    at.least = at.top - (squares ? span / 2 : span);
+    return sum_by_sample(isa, job, at, n, sums);
+}
+
+static bool sum_measured(const bf_isa *isa, const bf_job *job, size_t sample, short_sums *sums) {
+    bf_extent at;
+    return bf_window_measure(isa, job->dtype, job->a, job->b, sample, &at) &&
+           sum_by_sample(isa, job, at, sample, sums);
+}
+
+static bool sum_all(const bf_isa *isa, const bf_job *job, short_sums *sums) {
+    const size_t n = (size_t)job->count;
+    return sum_few(isa, job, sums) || (n > SAMPLE && sum_measured(isa, job, SAMPLE, sums)) ||
+           sum_measured(isa, job, n, sums);
+}
+
+/* Rounds the totals to the bits of the result: of sums by integers, of others in doubles if that is
+ * beyond doubt. False: that takes words. */
+static bool round_totals(const bf_isa *isa, const bf_job *job, const bf_axis_job *line,
+                         const short_sums *sums, uint64_t *bits) {
+    const bf_many_totals all = {
+        sums->of, {sums->totals[0][0], sums->totals[1][0]}, BF_FILL, &job->count, 1};
     bool zero;
-    if (bf_write_lines(job, isa->axis, &all, 0, 1, 0, 1) == 0) return true;
+    const bool sum = bf_class_of(job->op) == BF_RESULT_EXACT;
+    if (!sum && bf_write_lines(line, isa->axis, &all, 0, 1, 0, 1) == 0) return true;
     const bf_line_totals totals = bf_totals_of_line(&all, 0);
-    if (!bf_line_is_simple(job, &totals)) return false;
-    *bits = bf_line_bits(job, &totals, &zero);
-    if (zero && bf_line_is_negative_zero(job, a, b, n)) *bits = bf_format_sign(bf_format_of(r->to));
+    if (!bf_line_is_simple(line, &totals)) return false;
+    *bits = bf_line_bits(line, &totals, &zero);
+    if (zero && bf_line_is_negative_zero(line, job->a, job->b, job->count))
+        *bits = bf_format_sign(bf_format_of(line->results->to));
     return true;
 }
 
@@ -75,11 +106,8 @@ static bool reduce_sums(const bf_isa *isa, const bf_job *job, const bf_reduce_op
     short_sums sums;
     if (!bf_axis_sums_of(isa, &operands, sums.of) || bf_dtype_is_half(job->dtype)) return false;
     results.to = options->out_dtype == BF_F32 ? BF_F32 : BF_F64;
-    const size_t n = (size_t)job->count, sample = n < SAMPLE ? n : SAMPLE;
-    if (!sum_by_sample(isa, job, sample, &sums) &&
-        (sample == n || !sum_by_sample(isa, job, n, &sums)))
-        return false;
-    if (!round_totals(isa, &line, &sums, job->count, job->a, job->b)) return false;
+    if (!sum_all(isa, job, &sums)) return false;
+    if (!round_totals(isa, job, &line, &sums, &bits)) return false;
     *value = (bf_value){.dtype = results.to};
     memcpy(&value->as, &bits, (size_t)bf_dtype_bytes(results.to)); /* low bytes come first */
     return true;

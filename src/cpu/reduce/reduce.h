@@ -26,7 +26,8 @@ typedef bool (*bf_dot_loop)(const void *a, const void *b, size_t n, int bottom, 
 
 /* Measures doubles, or floats (b: the other factors of products, or NULL): *greatest becomes the
  * greatest magnitude of a term if that is more, rounded, and *lowest the weight of the last bit of
- * any that is not 0 if that is less. False: there is a NaN or infinity. */
+ * any that is not 0 if that is less. False: there is a NaN or infinity. lowest may be NULL; then
+ * that is not looked for. */
 typedef bool (*bf_measure_loop)(const void *a, const void *b, size_t n, double *greatest,
                                 double *lowest);
 
@@ -78,12 +79,16 @@ typedef struct bf_window_memory {
 } bf_window_memory;
 
 /* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
- * other factors, NULL for a sum. bf_window_measure sets *at to what n terms span; false: they hold
- * a NaN or infinity, or there are no loops. bf_window_choose sets *window for n terms of which a
- * sample spans that; factors: 2 for squares, whose least is so much less; false: it fits no window.
- * bf_window_guess does both, with the first `sample` terms. */
+ * other factors, NULL for a sum.
+ *   bf_window_measure   sets *at to what n terms span. False: they hold a NaN or infinity, or there
+ *                       are no loops. bf_window_top sets *top alone, and looks for no NaN
+ *   bf_window_choose    sets *window for n terms of which a sample spans that. factors: 2 for
+ *                       squares, whose least is so much less. False: it fits no window
+ *   bf_window_guess     does both, with the first `sample` terms */
 bool bf_window_measure(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
                        bf_extent *at);
+bool bf_window_top(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
+                   int *top);
 bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, size_t sample,
                       size_t n, bf_window_memory *window);
 bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t sample,

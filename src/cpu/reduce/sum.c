@@ -86,22 +86,31 @@ static int exponent_of(double x) {
     return bits >> 52 > 0 ? (int)(bits >> 52) - 1023 : bf_bit_length(bits) - 1075;
 }
 
-/* Measures the first n terms, or fewer, if they hold a special or span more than any window. */
-static extent measure_terms(const series *s, size_t n) {
-    const bf_reduce_loops *loops = s->reducer->isa->reduce;
-    const bf_measure_loop loop = s->dtype == BF_F64 ? loops->measure_f64 : loops->measure_f32;
-    const size_t bytes = s->dtype == BF_F64 ? 8 : 4;
+static bf_measure_loop measure_loop(const bf_isa *isa, bf_dtype dtype) {
+    return dtype == BF_F64 ? isa->reduce->measure_f64 : isa->reduce->measure_f32;
+}
+
+/* Measures n terms, or fewer, if they hold a special or span more than any window. b: the other
+ * factors, or NULL. */
+static extent measure_terms(const bf_isa *isa, bf_dtype dtype, const char *a, const char *b,
+                            size_t n) {
+    const bf_measure_loop loop = measure_loop(isa, dtype);
+    const size_t bytes = dtype == BF_F64 ? 8 : 4;
     double greatest = 0, lowest = __builtin_inf();
     extent e = {.at = {0, 0}}; /* nothing but zeros */
     for (size_t i = 0; i < n && e.at.top - e.at.least <= bf_window_span(BF_LEVELS_MAX);
          i += MEASURED) {
         const size_t count = n - i < MEASURED ? n - i : MEASURED;
         e.special =
-            !loop(s->a + i * bytes, s->b ? s->b + i * bytes : NULL, count, &greatest, &lowest);
+            !loop(a + i * bytes, b != NULL ? b + i * bytes : NULL, count, &greatest, &lowest);
         if (e.special) return e;
         if (greatest > 0) e.at = (bf_extent){exponent_of(greatest) + 1, exponent_of(lowest)};
     }
     return e;
+}
+
+static extent measure_series(const series *s, size_t n) {
+    return measure_terms(s->reducer->isa, s->dtype, s->a, s->b, n);
 }
 
 bool bf_window_fit(bf_extent e, bf_layout layout, bf_window_memory *window) {
@@ -197,7 +206,7 @@ static void add_misfit(const series *s, bf_format f) {
     memory->credit -= MISFIT_COST;
     bool fits = widen_window(s->layout, &window) && add_in_window(s, &window);
     if (!fits) {
-        extent e = measure_terms(s, s->n);
+        extent e = measure_series(s, s->n);
         if (e.special) {
             add_without_specials(s, f);
             return;
@@ -228,7 +237,7 @@ static bool choose_for_all(extent e, bf_layout layout, int factors, size_t sampl
 
 /* The first window, from the first `sample` terms of n. */
 static bool guess_by_sample(const series *s, size_t sample, size_t n, bf_window_memory *window) {
-    return choose_for_all(measure_terms(s, sample), s->layout, s->a == s->b ? 2 : 1, sample, n,
+    return choose_for_all(measure_series(s, sample), s->layout, s->a == s->b ? 2 : 1, sample, n,
                           window);
 }
 
@@ -250,12 +259,20 @@ static bf_layout layout_of(bf_dtype dtype, bool pairs) {
 
 bool bf_window_measure(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
                        bf_extent *at) {
-    bf_reducer reducer = {.isa = isa};
-    const series s = {.reducer = &reducer, .dtype = held(dtype), .a = a, .b = b};
     if (isa->reduce->measure_f64 == NULL) return false;
-    const extent e = measure_terms(&s, n);
+    const extent e = measure_terms(isa, held(dtype), a, b, n);
     *at = e.at;
     return !e.special;
+}
+
+bool bf_window_top(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
+                   int *top) {
+    const bf_measure_loop loop = measure_loop(isa, held(dtype));
+    double greatest = 0;
+    if (loop == NULL) return false;
+    loop(a, b, n, &greatest, NULL);
+    *top = greatest > 0 ? exponent_of(greatest) + 1 : 0;
+    return true;
 }
 
 bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, size_t sample,

@@ -90,10 +90,33 @@ BF_RULE bf_leading bf_leading_of_magnitude(const bf_magnitude *x) {
     return r;
 }
 
+/* The same of x and `below`, which is in units 2^(BF_WINDOW_BITS+1) times as small. */
+BF_RULE bf_leading bf_leading_of_parts(bf_i128 x, int64_t below, int exponent, bool *negative) {
+    const int bits = BF_WINDOW_BITS + 1;
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+    uint64_t low = (uint64_t)below & mask;
+    bool positive;
+    x += below >> bits;
+    *negative = x < 0;
+    if (*negative) {
+        x = ~x + (low == 0 ? 1 : 0);
+        low = (0 - low) & mask;
+    }
+    if (x == 0) return bf_leading_of_i128((bf_i128)low, exponent - bits, &positive);
+    bf_leading r = bf_leading_of_i128(x, exponent, &positive);
+    const int shift = exponent - r.exponent;
+    r.bits |= shift >= bits ? (bf_u128)low << (shift - bits) : low >> (bits - shift);
+    r.sticky = shift < bits && (low & (mask >> shift)) != 0;
+    return r;
+}
+
 BF_RULE bf_leading bf_totals_leading(const bf_totals *t, bool *negative) {
-    if (t->levels <= 2) {
+    if (t->levels <= 3) {
         bf_i128 x = t->at[0];
-        if (t->levels == 2) x = x * ((bf_i128)1 << (BF_WINDOW_BITS + 1)) + t->at[t->pitch];
+        if (t->levels > 1) x = x * ((bf_i128)1 << (BF_WINDOW_BITS + 1)) + t->at[t->pitch];
+        if (t->levels == 3)
+            return bf_leading_of_parts(x, t->at[2 * t->pitch], bf_window_bottom(t->bottom, 1),
+                                       negative);
         return bf_leading_of_i128(x, bf_totals_exponent(t), negative);
     }
     bf_magnitude x;
