@@ -35,8 +35,8 @@ typedef struct certificates {
 } certificates;
 
 INLINE void certificates_begin(certificates *c, wanted w) {
-    certificate_begin(&c->sum);
-    if (w.squares > 0) certificate_begin(&c->square);
+    certificate_begin(&c->sum, false);
+    if (w.squares > 0) certificate_begin(&c->square, false);
 }
 
 /* A vector of floats enters a column, and their squares, of 48 bits, do. */

@@ -26,7 +26,8 @@ INLINE vf64 one(void) {
     __asm__("" : "+x"(x)); /* a one that the compiler does not know */
     return x;
 }
-INLINE vf64 add_quiet(vf64 a, vf64 b) { return _mm256_fmadd_pd(b, one(), a); }
+INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
+INLINE vf64 add_fused(vf64 a, vf64 b) { return _mm256_fmadd_pd(b, one(), a); }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm256_fnmadd_pd(b, one(), a); }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
@@ -50,7 +51,10 @@ TERM_OPERATIONS(f64, vf64, pd)
 #undef TERM_OPERATIONS
 
 /* Few enough that sums, certificate and constants stay in 16 registers. */
-#define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
+#define COLUMNS(levels) ((levels) == 1 ? 4 : (levels) <= 3 ? 2 : 1)
+#define ROW(levels) ((levels) == 2 ? 2 : 4)
+#define FUSES(level) 1
+#define CERTIFICATE_X86
 #include "cpu/reduce/sum_loops.h"
 
 #define LANES_4

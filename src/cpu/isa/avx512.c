@@ -54,6 +54,7 @@ TERM_OPERATIONS(f64, vf64, pd)
 
 /* Additions take 4 cycles and 2 start in each; deeper windows overlap on their own. */
 #define COLUMNS(levels) ((levels) == 1 ? 8 : (levels) == 2 ? 4 : 2)
+#define ROW(levels) ((levels) == 1 ? 8 : (levels) == 3 ? 2 : 4)
 #define CERTIFICATE_FLAGS
 #include "cpu/reduce/sum_loops.h"
 

@@ -9,6 +9,7 @@ INLINE vf64 load_f64(const char *p) {
     return x;
 }
 INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
+INLINE vf64 add_fused(vf64 a, vf64 b) { return a + b; }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return a - b; }
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 
@@ -41,7 +42,8 @@ INLINE vf64 twice_plus_f64(vf64 two, vf64 b, vf64 c) { return two * b + c; }
 #endif
 
 #if defined(__x86_64__) /* has 16 registers */
-#define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
+#define COLUMNS(levels) ((levels) == 1 ? 4 : (levels) <= 3 ? 2 : 1)
+#define CERTIFICATE_X86
 #else
 #define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
 #endif

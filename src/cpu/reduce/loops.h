@@ -13,6 +13,7 @@ enum {
 #include "cpu/runtime/each_integer.h"
 
 static const bf_reduce_loops reduce_loops = {
+    .one_level_bits = ONE_LEVEL_BITS,
     .sum_f64 = sum_f64,
     .sum_f32 = sum_f32,
     .dot_f64 = dot_f64,

@@ -59,6 +59,7 @@ typedef int64_t (*bf_extreme_loop)(const void *x, size_t n, bool *nan);
 typedef bool (*bf_folds_loop)(const void *x, size_t n, struct bf_node *folds, bool *negative);
 
 typedef struct bf_reduce_loops {
+    int one_level_bits; /* what a window of one level takes: BF_WINDOW_BITS, or more */
     bf_sum_loop sum_f64, sum_f32;
     bf_dot_loop dot_f64, dot_f32;
     bf_computed_loop sum_terms_f64, sum_terms_f32;

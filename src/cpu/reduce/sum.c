@@ -122,6 +122,15 @@ bool bf_window_fit(bf_extent e, bf_layout layout, bf_window_memory *window) {
     return bf_window_place(e, levels, layout, &window->bottom);
 }
 
+/* bf_window_fit, where one level may take more bits than others. */
+static bool choose_window(bf_extent e, int one_level, bf_layout layout, bf_window_memory *window) {
+    const int bottom = bf_window_clamp(e.least, 1, layout);
+    if (e.top - e.least <= BF_WINDOW_BITS || bottom > e.least || e.top > bottom + one_level)
+        return bf_window_fit(e, layout, window);
+    *window = (bf_window_memory){.bottom = bottom, .levels = 1, .credit = CREDIT_MAX};
+    return true;
+}
+
 /* The window with a level more, half of it above, half below. */
 static bool widen_window(bf_layout layout, bf_window_memory *window) {
     if (window->levels == 0 || window->levels == BF_LEVELS_MAX) return false;
@@ -200,6 +209,8 @@ static void add_without_specials(const series *s, bf_format f) {
     }
 }
 
+static int one_level_of(const series *s) { return s->reducer->isa->reduce->one_level_bits; }
+
 /* The remembered window did not fit: finds one that does, or goes without. */
 static void add_misfit(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory, window = *memory;
@@ -211,7 +222,8 @@ static void add_misfit(const series *s, bf_format f) {
             add_without_specials(s, f);
             return;
         }
-        fits = bf_window_fit(e.at, s->layout, &window) && add_in_window(s, &window);
+        fits =
+            choose_window(e.at, one_level_of(s), s->layout, &window) && add_in_window(s, &window);
     }
     if (!fits)
         add_by_rules(s);
@@ -221,9 +233,9 @@ static void add_misfit(const series *s, bf_format f) {
 
 /* The window of n terms of which a sample spans e. Among n times as many the least is n times as
  * small, as a rule, and so is its last bit; of squares, its square. */
-static bool choose_for_all(extent e, bf_layout layout, int factors, size_t sample, size_t n,
-                           bf_window_memory *window) {
-    if (e.special || !bf_window_fit(e.at, layout, window)) {
+static bool choose_for_all(extent e, int one_level, bf_layout layout, int factors, size_t sample,
+                           size_t n, bf_window_memory *window) {
+    if (e.special || !choose_window(e.at, one_level, layout, window)) {
         window->levels = 0;
         return false;
     }
@@ -231,14 +243,14 @@ static bool choose_for_all(extent e, bf_layout layout, int factors, size_t sampl
     e.at.least -= bf_bit_length(n / sample) * factors;
     if (e.at.least < layout.exponent) e.at.least = layout.exponent;
     bf_window_memory wider;
-    if (bf_window_fit(e.at, layout, &wider)) *window = wider;
+    if (choose_window(e.at, one_level, layout, &wider)) *window = wider;
     return true;
 }
 
 /* The first window, from the first `sample` terms of n. */
 static bool guess_by_sample(const series *s, size_t sample, size_t n, bf_window_memory *window) {
-    return choose_for_all(measure_series(s, sample), s->layout, s->a == s->b ? 2 : 1, sample, n,
-                          window);
+    return choose_for_all(measure_series(s, sample), one_level_of(s), s->layout,
+                          s->a == s->b ? 2 : 1, sample, n, window);
 }
 
 static void guess_window(const series *s, bf_window_memory *window) {
@@ -277,7 +289,8 @@ bool bf_window_top(const bf_isa *isa, bf_dtype dtype, const void *a, const void 
 
 bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, size_t sample,
                       size_t n, bf_window_memory *window) {
-    return choose_for_all((extent){.at = at}, layout_of(dtype, pairs), factors, sample, n, window);
+    return choose_for_all((extent){.at = at}, BF_WINDOW_BITS, layout_of(dtype, pairs), factors,
+                          sample, n, window);
 }
 
 bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t sample,

@@ -5,11 +5,14 @@
  *   vf64, vi64, vu64  vectors of LANES doubles, of LANES int64, of LANES uint64
  *   load_f64(p)       LANES doubles from p; load_f32(p): LANES floats, converted
  *   add_quiet(a, b)   a + b rounded to nearest; mul_quiet(a, b)
- *   sub_fused(a, b)   a - b by a fused multiply-add; add_fused(a, b) (for the first certificate)
+ *   sub_fused(a, b), add_fused(a, b)   by fused multiply-adds, if that is faster
  *   mul_sub(a, b, c)  a * b - c, fused
  *   CERTIFICATE_FLAGS if the first of the certificates below is to be used
+ *   CERTIFICATE_X86   of the second, if it may use the flags of such a processor
  *   max_f64(x, m), min_f64(x, m)   m where x is NaN
  *   COLUMNS(levels)   independent accumulators, so that additions overlap
+ *   ROW(levels)       vectors that enter them together, a multiple of that (if not as many)
+ *   FUSES(level)      whether the rest at a level takes sub_fused (if not at every second one)
  *   least_halves(a, b)   the lesser of each two signed 32-bit integers
  *   LOAD_PARTS        if it defines load_part_f64(p, n) and load_part_f32(p, n): the first
  *                     n <= LANES elements at p, and zeros
@@ -22,7 +25,7 @@
  * FLAGS: add_quiet and mul_quiet leave the processor's flags alone (AVX-512's embedded rounding),
  * so that a clear "inexact" flag at the end proves that every other operation was exact; nothing
  * else need be known about the data. LEFTOVERS: what the last level leaves is collected, and so is
- * the largest |x|, which bounds the first level.
+ * the largest |x|, which bounds the first level. On x86, flags tell of windows of one level, too.
  *
  * A loop that is to count -0 only looks whether there may be some, for one operation a vector: the
  * upper half of -0 is the least of all 32-bit integers. They are counted if so, in a second pass.
@@ -30,16 +33,23 @@
  */
 
 #include "cpu/reduce/computed_loops.h"
+#include "cpu/reduce/reduce.h"
 #include "cpu/runtime/vector.h"
 #include "rules/reduce/sum_window.h"
+
+#ifndef ROW
+#define ROW(levels) COLUMNS(levels)
+#endif
+#ifndef FUSES
+#define FUSES(level) ((level) % 2)
+#endif
 
 enum { COLUMNS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
 
 /* Vectors in a block of terms: whole rows, and enough of them that the choice of a step is cheap.
  */
-#define BLOCK(in, levels) ((in) == IN_F32 ? 8 : COLUMNS(levels) < 4 ? 4 : COLUMNS(levels))
+#define BLOCK(in, levels) ((in) == IN_F32 ? 8 : ROW(levels) < 4 ? 4 : ROW(levels))
 _Static_assert(BF_COMPUTED_GROUP % (COLUMNS_MAX * LANES) == 0, "groups have whole blocks");
-_Static_assert(BF_WINDOW_ROWS % COLUMNS_MAX == 0, "a window ends with a block");
 
 typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 
@@ -68,19 +78,67 @@ INLINE vf64 window_start(int bottom, int level) {
     return (vf64)(bits - (vi64){0});
 }
 
-#if defined(CERTIFICATE_FLAGS)
+#if defined(CERTIFICATE_FLAGS) || defined(CERTIFICATE_X86)
 
-/* Inexact, underflow, overflow, invalid. */
-enum { FLAGS_STANDARD = 0x1f80, FLAGS_WRONG = 0x20 | 0x10 | 0x08 | 0x01 };
+enum {
+    FLAGS_STANDARD = 0x1f80,
+    FLAG_INEXACT = 0x20,
+    FLAG_UNDERFLOW = 0x10,
+    FLAG_OVERFLOW = 0x08,
+    FLAG_INVALID = 0x01
+};
+
+INLINE void clear_flags(void) {
+    unsigned standard = FLAGS_STANDARD;
+    __asm__ volatile("ldmxcsr %0" : : "m"(standard) : "memory");
+}
+
+INLINE unsigned raised_flags(void) {
+    unsigned flags;
+    __asm__ volatile("stmxcsr %0" : "=m"(flags) : : "memory");
+    return flags;
+}
+
+/* Operations must not move across the reading of the flags, which compilers do not know of: their
+ * results pass through here. */
+INLINE vu64 pinned(vu64 v) {
+    __asm__ volatile("" : "+v"(v));
+    return v;
+}
+
+INLINE bool was_exact(void) {
+    return (raised_flags() & (FLAG_INEXACT | FLAG_UNDERFLOW | FLAG_OVERFLOW | FLAG_INVALID)) == 0;
+}
+
+/* Additions to a window of one level are all exact, which the flags tell. As fewer of them come
+ * between folds, terms may be larger. */
+enum { HAS_FLAGS = 1, ONE_LEVEL_BITS = BF_WINDOW_BITS + 3, ONE_LEVEL_ROWS = BF_WINDOW_ROWS >> 3 };
+
+#else
+
+INLINE void clear_flags(void) {}
+INLINE bool was_exact(void) { return false; }
+INLINE vu64 pinned(vu64 v) { return v; }
+enum { HAS_FLAGS = 0, ONE_LEVEL_BITS = BF_WINDOW_BITS, ONE_LEVEL_ROWS = BF_WINDOW_ROWS };
+
+#endif
+
+_Static_assert(ONE_LEVEL_ROWS % COLUMNS_MAX == 0, "a window ends with a block");
+
+INLINE size_t rows_of(int levels) {
+    return levels == 1 ? (size_t)ONE_LEVEL_ROWS : (size_t)BF_WINDOW_ROWS;
+}
+
+#if defined(CERTIFICATE_FLAGS)
 
 typedef struct certificate {
     vi64 strayed; /* bits in which a sum's sign and exponent differ from its start's */
 } certificate;
 
-INLINE void certificate_begin(certificate *c) {
-    unsigned standard = FLAGS_STANDARD;
+INLINE void certificate_begin(certificate *c, bool plain) {
+    (void)plain;
     *c = (certificate){0};
-    __asm__ volatile("ldmxcsr %0" : : "m"(standard) : "memory");
+    clear_flags();
 }
 
 INLINE void check_term(certificate *c, vf64 x) { (void)c, (void)x; }
@@ -91,18 +149,9 @@ INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
     *sum = add_fused(*sum, x);
 }
 
-/* Operations must not move across the reading of the flags, which compilers do not know of: their
- * results pass through here. */
-INLINE vu64 pinned(vu64 v) {
-    __asm__ volatile("" : "+v"(v));
-    return v;
-}
-
 INLINE bool certificate_holds(const certificate *c, int bottom) {
-    unsigned flags;
     (void)c, (void)bottom;
-    __asm__ volatile("stmxcsr %0" : "=m"(flags) : : "memory");
-    return (flags & FLAGS_WRONG) == 0;
+    return was_exact();
 }
 
 #else
@@ -111,11 +160,27 @@ typedef struct certificate {
     vi64 strayed;
     vi64 left;              /* bits of what the last level left over */
     vf64 largest, smallest; /* |x|; |factors| other than 0 */
+    bool plain;             /* one level, and flags that tell */
 } certificate;
 
-INLINE void certificate_begin(certificate *c) { *c = (certificate){.smallest = broadcast(1.0)}; }
+INLINE void certificate_begin(certificate *c, bool plain) {
+    *c = (certificate){.smallest = broadcast(1.0), .plain = plain};
+    clear_flags();
+}
 
-INLINE void check_term(certificate *c, vf64 x) { c->largest = max_f64(magnitude(x), c->largest); }
+INLINE void check_term(certificate *c, vf64 x) {
+    if (!c->plain) c->largest = max_f64(magnitude(x), c->largest);
+}
+
+#if defined(CERTIFICATE_X86)
+
+INLINE void check_factors(certificate *c, vf64 a, vf64 b) { (void)c, (void)a, (void)b; }
+INLINE bool errors_are_doubles(const certificate *c) {
+    (void)c;
+    return (raised_flags() & FLAG_UNDERFLOW) == 0;
+}
+
+#else
 
 /* A factor 0 becomes a NaN, which min_f64 passes over. */
 INLINE void check_factors(certificate *c, vf64 a, vf64 b) {
@@ -123,42 +188,59 @@ INLINE void check_factors(certificate *c, vf64 a, vf64 b) {
     c->smallest = min_f64((vf64)((vi64)magnitude(b) | (b == 0)), c->smallest);
 }
 
+/* Factors of at least 2^-480 have products whose rounding error is a double. */
+INLINE bool errors_are_doubles(const certificate *c) {
+    bool large = true;
+    for (int i = 0; i < LANES; i++) large &= c->smallest[i] >= 0x1p-480;
+    return large;
+}
+
+#endif
+
 INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
-    vf64 t = *sum + x;
-    c->left |= (vi64)(x - (t - *sum));
+    if (c->plain) {
+        *sum += x;
+        return;
+    }
+    vf64 t = add_fused(*sum, x);
+    c->left |= (vi64)sub_fused(x, t - *sum);
     *sum = t;
 }
 
-INLINE vu64 pinned(vu64 v) { return v; }
-
 /* |x| <= 2^(BF_WINDOW_BITS+2) u moves a sum by at most 2^52 u in BF_WINDOW_ROWS additions: it stays
  * above |x|, and what an addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
- * Where the limit is no normal double, it becomes 0 or less, and nothing but zeros is within it.
- * Factors of at least 2^-480 have products whose rounding error is a double. */
+ * Where the limit is no normal double, it becomes 0 or less, and nothing but zeros is within it. */
 INLINE bool certificate_holds(const certificate *c, int bottom) {
     vi64 bits = (vi64)window_start(bottom + BF_WINDOW_BITS + 2 - 52, 0);
     vf64 limit = (vf64)(bits & ~((int64_t)1 << 51));
-    vi64 wrong = (c->left & INT64_MAX) | ~(c->largest <= limit) | ~(c->smallest >= 0x1p-480);
-    bool holds = true;
+    if (c->plain) return was_exact();
+    vi64 wrong = (c->left & INT64_MAX) | ~(c->largest <= limit);
+    bool holds = errors_are_doubles(c);
     for (int i = 0; i < LANES; i++) holds &= wrong[i] == 0;
     return holds;
 }
 
 #endif
 
-/* x enters a column at level `from`. Half of the additions are written as fused multiply-adds, by
- * one: AMD's Zen adds on two pipes and multiplies on two others. */
+/* x enters a column at one level; it becomes what is left. AMD's Zen adds on two pipes and
+ * multiplies on two others: so some operations are fused multiply-adds, by one. */
+INLINE void deposit_at(certificate *c, vf64 *column, int l, int levels, vf64 *x) {
+    if (l == levels - 1) {
+        add_last(c, &column[l], *x);
+        return;
+    }
+    vf64 t = add_quiet(column[l], *x), taken = t - column[l];
+    if (FUSES(l))
+        *x = sub_fused(*x, taken);
+    else
+        *x -= taken;
+    column[l] = t;
+}
+
+/* x goes down the levels of a column, from one on. */
 INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) {
     UNROLL
-    for (int l = from; l < levels - 1; l++) {
-        vf64 t = add_quiet(column[l], x), taken = t - column[l];
-        if (l % 2)
-            x = sub_fused(x, taken);
-        else
-            x -= taken;
-        column[l] = t;
-    }
-    add_last(c, &column[levels - 1], x);
+    for (int l = from; l < levels; l++) deposit_at(c, column, l, levels, &x);
 }
 
 /* A vector in a register: memory that two operations read would be loaded twice. */
@@ -169,20 +251,23 @@ INLINE vf64 loaded(vf64 x) {
     return x;
 }
 
+/* The products of two vectors. *rest, of doubles: their rounding errors, at most 2^-53 of them,
+ * which enter a level further down. Of floats products have 48 bits, and are exact. */
+INLINE vf64 multiply(certificate *c, input in, vf64 x, vf64 y, vf64 *rest) {
+    if (in == IN_F32_PAIR) return x * y;
+    vf64 product = mul_quiet(x, y);
+    check_factors(c, x, y);
+    *rest = mul_sub(x, y, product);
+    return product;
+}
+
 /* A vector of elements x, or of the products x * y, enters a column. Returns them. */
 INLINE vf64 take_terms(certificate *c, input in, vf64 *column, int levels, vf64 x, vf64 y) {
-    if (in == IN_F64_PAIR) {
-        vf64 product = mul_quiet(x, y);
-        check_factors(c, x, y);
-        check_term(c, product);
-        deposit(c, column, 0, levels, product);
-        /* The product's rounding error, at most 2^-53 of it: a level further down. */
-        deposit(c, column, levels > 1, levels, mul_sub(x, y, product));
-        return product;
-    }
-    if (in == IN_F32_PAIR) x = x * y; /* 48 bits: exact */
+    vf64 rest;
+    if (input_is_pair(in)) x = multiply(c, in, x, y, &rest);
     check_term(c, x);
     deposit(c, column, 0, levels, x);
+    if (in == IN_F64_PAIR) deposit(c, column, levels > 1, levels, rest);
     return x;
 }
 
@@ -206,19 +291,43 @@ INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels,
 /* Does a row of floats have whole vectors of them? */
 INLINE bool looks_at_floats(input in, int width) { return in == IN_F32 && width % 2 == 0; }
 
-/* least: the least halves of all terms, if they are looked at, or the least floats as integers;
- * several, so that they overlap. */
+/* Terms go down level by level, and rest[], if they have rests, from the second one on: so no
+ * operation waits long for those before it, where a column alone is deep. */
+INLINE void deposit_by_level(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, vf64 *x,
+                             vf64 *rest) {
+    const int width = ROW(levels), count = COLUMNS(levels);
+    UNROLL
+    for (int l = 0; l < levels; l++) {
+        UNROLL
+        for (int k = 0; k < width; k++) deposit_at(c, columns[k % count], l, levels, &x[k]);
+        if (rest == NULL || (l == 0 && levels > 1)) continue;
+        UNROLL
+        for (int k = 0; k < width; k++) deposit_at(c, columns[k % count], l, levels, &rest[k]);
+    }
+}
+
+/* A row of vectors enters the columns, which get as many each. least: the least halves of all
+ * terms, if they are looked at, or the least floats as integers; several, so that they overlap. */
 INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
                      int levels, const char *a, const char *b, vi64 least[LEAST]) {
     const size_t step = LANES * input_bytes(in);
-    const int width = COLUMNS(levels);
+    const int width = ROW(levels), count = COLUMNS(levels);
+    const bool by_level = width > count;
+    vf64 x[COLUMNS_MAX], rest[COLUMNS_MAX];
     UNROLL
     for (int k = 0; k < width; k++) {
-        vf64 term =
-            take(c, in, looks, columns[k], levels, a + (size_t)k * step, b + (size_t)k * step);
+        x[k] = load(in, a + (size_t)k * step);
+        if (looks && in == IN_F64) x[k] = loaded(x[k]);
+        if (input_is_pair(in))
+            x[k] = multiply(c, in, x[k], load(in, b + (size_t)k * step), &rest[k]);
+        check_term(c, x[k]);
         if (looks && !looks_at_floats(in, width))
-            least[k % LEAST] = least_halves(least[k % LEAST], (vi64)term);
+            least[k % LEAST] = least_halves(least[k % LEAST], (vi64)x[k]);
+        if (by_level) continue;
+        deposit(c, columns[k], 0, levels, x[k]);
+        if (in == IN_F64_PAIR) deposit(c, columns[k], levels > 1, levels, rest[k]);
     }
+    if (by_level) deposit_by_level(c, columns, levels, x, in == IN_F64_PAIR ? rest : NULL);
     if (!looks || !looks_at_floats(in, width)) return;
     UNROLL
     for (int k = 0; k < width / 2; k++) {
@@ -294,7 +403,7 @@ INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int 
 /* Computes a block of terms and takes its rows. Floats go through memory, which widens them. */
 INLINE void take_block(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
                        int levels, term_blocks *terms, vi64 least[LEAST]) {
-    const int vectors = BLOCK(in, levels), width = COLUMNS(levels);
+    const int vectors = BLOCK(in, levels), width = ROW(levels);
     const size_t step = LANES * input_bytes(in);
     vf64 block[COLUMNS_MAX] = {0}, stored[COLUMNS_MAX];
     next_terms(terms, block, vectors);
@@ -313,20 +422,21 @@ INLINE void take_block(certificate *c, input in, bool looks, vf64 columns[][BF_L
  * looks. */
 INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, const char *a,
                        const char *b, size_t n, int bottom, int64_t *sums, bool *may) {
-    const int width = COLUMNS(levels);
+    const int width = ROW(levels), count = COLUMNS(levels);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
+    const size_t most = rows_of(levels) * (size_t)count / (size_t)width;
     vu64 totals[BF_LEVELS_MAX];
     vi64 least[LEAST] = {0};
     certificate c;
     UNROLL
     for (int l = 0; l < levels; l++) totals[l] = (vu64){0};
-    certificate_begin(&c);
+    certificate_begin(&c, HAS_FLAGS && levels == 1);
     for (size_t left = n; left > 0;) {
         vf64 columns[COLUMNS_MAX][BF_LEVELS_MAX];
         UNROLL
         for (int l = 0; l < levels; l++) UNROLL
-        for (int k = 0; k < width; k++) columns[k][l] = window_start(bottom, l);
-        size_t rows = left / row < BF_WINDOW_ROWS ? left / row : BF_WINDOW_ROWS;
+        for (int k = 0; k < count; k++) columns[k][l] = window_start(bottom, l);
+        size_t rows = left / row < most ? left / row : most;
         if (terms != NULL)
             for (size_t r = 0; r < rows; r += (size_t)(BLOCK(in, levels) / width))
                 take_block(&c, in, looks, columns, levels, terms, least);
@@ -338,7 +448,8 @@ INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, con
             b += row_bytes;
         }
         left -= rows * row;
-        if (terms == NULL && rows + (size_t)width <= BF_WINDOW_ROWS && left > 0) {
+        if (terms == NULL && rows * (size_t)(width / count) + (size_t)width <= rows_of(levels) &&
+            left > 0) {
             take_tail(&c, in, looks, columns[0], levels, a, b, left, least);
             left = 0;
         }
