@@ -11,6 +11,15 @@
 #define FN(name) JOIN(name, NAME)
 #define LANES_OF(type) ((size_t)INTEGER_BYTES / sizeof(type))
 
+/* The two parts of a term; products of 16 bits are low as a whole. */
+#if BITS <= 16
+#define LOW(term) ((int64_t)(term))
+#define HIGH(term) 0
+#else
+#define LOW(term) ((int64_t)((uint64_t)(term)&0xffffffff))
+#define HIGH(term) ((int64_t)((term) >> 32))
+#endif
+
 #if BITS < 64
 
 static bf_split FN(sum_)(const void *data, size_t n) {
@@ -43,13 +52,13 @@ static bf_split FN(sum_)(const void *data, size_t n) {
     size_t i = 0;
     for (; i + LANES_OF(WIDE) <= n; i += LANES_OF(WIDE)) {
         for (size_t k = 0; k < LANES_OF(WIDE); k++) {
-            low[k] += (int64_t)((uint64_t)TERM(i + k) & 0xffffffff);
-            high[k] += (int64_t)(TERM(i + k) >> 32);
+            low[k] += LOW(TERM(i + k));
+            high[k] += HIGH(TERM(i + k));
         }
     }
     for (; i < n; i++) {
-        total.low += (int64_t)((uint64_t)TERM(i) & 0xffffffff);
-        total.high += (int64_t)(TERM(i) >> 32);
+        total.low += LOW(TERM(i));
+        total.high += HIGH(TERM(i));
     }
     for (size_t k = 0; k < LANES_OF(WIDE); k++) {
         total.low += low[k];
@@ -90,6 +99,8 @@ static int64_t FN(greatest_)(const void *data, size_t n, bool *nan) {
 
 #undef FN
 #undef LANES_OF
+#undef LOW
+#undef HIGH
 #undef TERM
 #undef WIDE
 #undef NAME
