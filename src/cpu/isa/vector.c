@@ -41,11 +41,13 @@ INLINE vf64 twice_plus_f64(vf64 two, vf64 b, vf64 c) { return two * b + c; }
 #define TWICE_PLUS(name) twice_plus_##name
 #endif
 
-#if defined(__x86_64__) /* has 16 registers */
+#if defined(__aarch64__) || defined(__VSX__) /* at least 32 registers; others have 16, or pairs */
+#define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
+#elif defined(__x86_64__)
 #define COLUMNS(levels) ((levels) == 1 ? 4 : (levels) <= 3 ? 2 : 1)
 #define CERTIFICATE_X86
 #else
-#define COLUMNS(levels) ((levels) <= 2 ? 8 : 4)
+#define COLUMNS(levels) ((levels) <= 3 ? 2 : 1)
 #endif
 #include "cpu/reduce/sum_loops.h"
 
