@@ -56,8 +56,8 @@ INLINE vf64 twice_plus_f64(vf64 two, vf64 b, vf64 c) { return two * b + c; }
 
 #include "cpu/reduce/product_loops.h"
 
-typedef vi32
-    nan_lanes; /* SSE2 cannot compare integers of 64 bits, which compilers may do of masks */
+/* Compilers may compare what they took for masks, which SSE2 cannot in lanes of 64 bits. */
+typedef vi32 nan_lanes;
 INLINE bool any_nan(nan_lanes lanes) { return (((vi64)lanes)[0] | ((vi64)lanes)[1]) != 0; }
 
 #define NAME f64
