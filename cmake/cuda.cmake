@@ -20,8 +20,8 @@ if(NOT BITFOLD_CUDA OR NOT CMAKE_CUDA_COMPILER)
     return()
 endif()
 
-# Kernels that no GPU will run need no machine code, which takes half of their compiler's time, and no
-# optimization, which takes most of the rest; nor does the code that would launch them.
+# Kernels that no GPU will run need neither machine code nor PTX: their compiler reads them and stops.
+# The code that would launch them needs no optimization.
 option(BITFOLD_CUDA_CHECK "Only see that CUDA code compiles" OFF)
 if(BITFOLD_CUDA_CHECK)
     set(CMAKE_CUDA_ARCHITECTURES 90-virtual)
@@ -53,9 +53,9 @@ set(bitfold_cuda_libraries cudart_static rt)
 include(CheckCompilerFlag)
 check_compiler_flag(CUDA --legacy-launch-seq BITFOLD_LEGACY_LAUNCH)
 if(BITFOLD_CUDA_CHECK)
-    check_compiler_flag(CUDA --Ofast-compile=max BITFOLD_FAST_COMPILE)
-    if(BITFOLD_FAST_COMPILE)
-        string(APPEND CMAKE_CUDA_FLAGS " --Ofast-compile=max")
+    check_compiler_flag(CUDA -fdevice-syntax-only BITFOLD_DEVICE_SYNTAX)
+    if(BITFOLD_DEVICE_SYNTAX)
+        string(APPEND CMAKE_CUDA_FLAGS " -fdevice-syntax-only")
     endif()
 endif()
 

@@ -74,7 +74,7 @@ function(bitfold_instances template)
 endfunction()
 
 # bitfold_together(FILES): replaces the kernels that this variable lists by a file for each folder
-# that includes all of its kernels: without optimization, most of what one takes is its headers.
+# that includes all of its kernels: where they are only read, most of what one takes is its headers.
 function(bitfold_together files)
     foreach(file ${${files}})
         string(REGEX REPLACE ".*/(src/cuda.*)/.*" "\\1" folder ${file})
