@@ -9,7 +9,9 @@
 enum { MOST = 1 << 20, RESULTS = 30, BITS = 4400 /* hold any interpolation of two f64 */ };
 enum { THREADS_ALONE = CASE_STEP > 1 };
 
-static uint64_t sorted[MOST]; /* elements by their places; NaNs last, in order of their positions */
+/* Elements by their places, those of a line or of each in turn; NaNs last, in order of their
+ * positions. */
+static uint64_t all_sorted[MOST], *sorted = all_sorted;
 static int64_t sorted_index[MOST];
 static char data[MOST * 8 + 8], results[MOST * 8 + 64], indices[MOST * 8];
 
@@ -94,18 +96,19 @@ static bool nan_bits(bf_dtype dtype, uint64_t bits) {
 static int64_t sort_data(bf_dtype dtype, bf_order order, const char *x, int64_t n) {
     const size_t bytes = bf_dtype_size(dtype);
     int64_t nans = 0;
+    order_now = order;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t bits = load_bits(x + (size_t)i * bytes, bytes);
         nans += nan_bits(dtype, bits);
         entries[i] =
             (entry){bf_order_place(dtype, order, bits), dtype == BF_BOOL ? bits != 0 : bits, i};
     }
+    if (SEVERAL_THREADS) return nans; /* nothing is compared */
     qsort(entries, (size_t)n, sizeof *entries, compare);
     for (int64_t i = 0; i < n; i++) {
         sorted[i] = entries[i].element;
         sorted_index[i] = entries[i].index;
     }
-    order_now = order;
     return nans;
 }
 
@@ -266,7 +269,7 @@ static void check_line(bf_context *c, bf_dtype dtype, const char *x, int64_t n, 
         fail_msg("%s, n %lld: status %d and not %d", bf_dtype_name(dtype), (long long)n,
                  (int)status, (int)wanted);
     assert_int_equal(results[(size_t)s->count * bytes], 0x5a);
-    for (int i = 0; i < s->count && status == BF_OK; i++)
+    for (int i = 0; i < s->count && status == BF_OK && !SEVERAL_THREADS; i++)
         check_value(s, dtype, i, expected_result(s, dtype, n, nans, i));
 }
 
@@ -307,11 +310,26 @@ static void check_statistics(bf_context *c, bf_dtype dtype, const char *x, int64
     check_line(c, dtype, x, n, nans, &s);
 }
 
-static void check_all(bf_context *c, bf_dtype dtype, const char *x, int64_t n, uint64_t *seed) {
-    const int64_t nans = sort_data(dtype, BF_ASCENDING, x, n);
+static void check_all(bf_context *c, bf_dtype dtype, const char *x, int64_t n, int64_t nans,
+                      uint64_t *seed) {
+    try_context(c);
     for (int nan = 0; nan < 3; nan++)
         check_statistics(c, dtype, x, n, nans, (bf_nan_policy)nan,
                          (bf_quantile_method)(next_random(seed) % 13), seed);
+}
+
+enum { CONTEXTS_MOST = 16 };
+
+/* A context of each instruction set, each with one thread more. */
+static int make_sets(bf_context *c[CONTEXTS_MOST]) {
+    int contexts = 0;
+    for (int i = 0; bf_isa_name(i) != NULL; i++)
+        if (bf_isa_available(i)) c[contexts++] = make_context(bf_isa_name(i), 1 + i);
+    return contexts;
+}
+
+static void destroy_contexts(bf_context *const c[], int contexts) {
+    for (int i = 0; i < contexts; i++) bf_context_destroy(c[i]);
 }
 
 static const int64_t sizes[] = {1, 2, 3, 7, 32, 33, 511, 513, 4096, 4097, 20001};
@@ -321,17 +339,18 @@ static void statistics_are_those_of_a_sort(void **unused) {
     (void)unused;
     needs_no_threads();
     uint64_t seed = 1;
-    for (int i = 0; bf_isa_name(i) != NULL; i++) {
-        if (!bf_isa_available(i)) continue;
-        bf_context *c = make_context(bf_isa_name(i), 1 + i);
-        for (int d = 0; d < DTYPE_COUNT; d++)
-            for (int p = 0; p < PATTERNS; p += CASE_STEP)
-                for (int s = 0; s < SIZES; s++)
-                    check_all(c, all_dtypes[d],
-                              make_data(all_dtypes[d], (pattern)p, sizes[s], next_random(&seed)),
-                              sizes[s], &seed);
-        bf_context_destroy(c);
-    }
+    bf_context *c[CONTEXTS_MOST];
+    const int contexts = make_sets(c);
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int p = 0; p < PATTERNS; p += CASE_STEP)
+            for (int s = 0; s < SIZES; s++) {
+                const int64_t n = sizes[s];
+                const char *x = make_data(all_dtypes[d], (pattern)p, n, next_random(&seed));
+                const int64_t nans = sort_data(all_dtypes[d], BF_ASCENDING, x, n);
+                for (int i = 0; i < contexts; i++)
+                    check_all(c[i], all_dtypes[d], x, n, nans, &seed);
+            }
+    destroy_contexts(c, contexts);
 }
 
 static void every_method_and_fraction_is_rounded_as_written(void **unused) {
@@ -354,7 +373,6 @@ static void every_method_and_fraction_is_rounded_as_written(void **unused) {
 static const int thread_counts[] = {1, 2, 3, 8};
 
 /* Makes one array of each pattern, by every third context. */
-enum { CONTEXTS_MOST = 16 };
 static int make_contexts(bf_context *c[CONTEXTS_MOST]) {
     int contexts = 0;
     for (int t = 0; t < 4; t++)
@@ -378,7 +396,7 @@ static void large_lines_do_not_depend_on_the_threads(void **unused) {
             check_statistics(c[i], dtype, x, n, nans, (bf_nan_policy)(i / 3 % 3),
                              (bf_quantile_method)(next_random(&seed) % 13), &seed);
     }
-    for (int i = 0; i < contexts; i++) bf_context_destroy(c[i]);
+    destroy_contexts(c, contexts);
 }
 
 static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
@@ -411,20 +429,36 @@ static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
 
 enum { LINES = 300 };
 
-static void check_lines(bf_context *c, const bf_order_lines *lines, const bf_selection *s) {
-    const size_t from = bf_dtype_size(lines->dtype);
-    assert_int_equal(bf_cpu_select(c, lines, s, results), BF_OK);
+static int64_t nans_of[LINES];
+
+static const char *begin_line(const bf_order_lines *lines, int64_t l) {
+    const int64_t begin = bf_line_begin(lines, l);
+    sorted = all_sorted + begin - bf_line_begin(lines, 0);
+    return (const char *)lines->values + (size_t)begin * bf_dtype_size(lines->dtype);
+}
+
+static void sort_lines(const bf_order_lines *lines) {
     for (int64_t l = 0; l < lines->count; l++) {
-        const int64_t begin = bf_line_begin(lines, l), n = bf_line_length(lines, l);
-        const char *x = (const char *)lines->values + (size_t)begin * from;
-        const int64_t nans = sort_data(lines->dtype, BF_ASCENDING, x, n);
-        for (int i = 0; i < s->count; i++) {
-            const bool some = expected_status(s, n, nans) == BF_OK;
-            const expected none = {nothing.as.u64, nothing.dtype};
+        const char *x = begin_line(lines, l);
+        nans_of[l] = sort_data(lines->dtype, BF_ASCENDING, x, bf_line_length(lines, l));
+    }
+    sorted = all_sorted;
+}
+
+/* Lines that are sorted. */
+static void check_lines(bf_context *c, const bf_order_lines *lines, const bf_selection *s) {
+    try_context(c);
+    assert_int_equal(bf_cpu_select(c, lines, s, results), BF_OK);
+    for (int64_t l = 0; l < lines->count && !SEVERAL_THREADS; l++) {
+        const int64_t n = bf_line_length(lines, l), nans = nans_of[l];
+        const bool some = expected_status(s, n, nans) == BF_OK;
+        const expected none = {nothing.as.u64, nothing.dtype};
+        begin_line(lines, l);
+        for (int i = 0; i < s->count; i++)
             check_value(s, lines->dtype, i * lines->count + l,
                         some ? expected_result(s, lines->dtype, n, nans, i) : none);
-        }
     }
+    sorted = all_sorted;
 }
 
 /* One line is longer than all others together, and some are empty. */
@@ -439,38 +473,50 @@ static int64_t make_offsets(int64_t *offsets, int64_t giant, uint64_t *seed) {
     return offsets[LINES];
 }
 
+static void check_segments(bf_context *const c[2], const bf_order_lines *segments) {
+    bf_selection s = {.statistic = BF_STATISTIC_QUANTILE,
+                      .count = 5,
+                      .q = few_q,
+                      .nan = BF_NAN_SKIP,
+                      .to = BF_F64,
+                      .empty = &nothing};
+    sort_lines(segments);
+    for (int i = 0; i < 4; i++) {
+        s.tagged = i % 2 == 1;
+        check_lines(c[i / 2], segments, &s);
+    }
+}
+
+static void check_rows(bf_context *const c[2], const bf_order_lines *rows) {
+    const bf_selection quantiles = {
+        .statistic = BF_STATISTIC_QUANTILE, .count = 5, .q = few_q, .to = BF_F64};
+    const bf_selection median = {
+        .statistic = BF_STATISTIC_MEDIAN, .count = 1, .to = bf_median_dtype(rows->dtype)};
+    sort_lines(rows);
+    for (int i = 0; i < 4; i++) check_lines(c[i / 2], rows, i % 2 ? &median : &quantiles);
+}
+
 static void many_lines_are_each_on_their_own(void **unused) {
     (void)unused;
     uint64_t seed = 5;
     int64_t offsets[LINES + 1];
-    for (int t = 0; t < 4; t++) {
-        bf_context *c = make_context(NULL, thread_counts[t]);
+    for (int giant = 0; giant < 2; giant++) {
+        bf_context *c[2];
+        for (int i = 0; i < 2; i++) c[i] = make_context(NULL, thread_counts[giant + 2 * i]);
         for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP) {
             const bf_dtype dtype = all_dtypes[d];
-            const int64_t n = make_offsets(offsets, t % 2 ? 400000 : 10, &seed);
+            const int64_t n = make_offsets(offsets, giant ? 400000 : 10, &seed);
             assert_true(n <= MOST);
             const char *x = make_data(dtype, (pattern)(d % PATTERNS), n, next_random(&seed));
-            bf_selection s = {.statistic = BF_STATISTIC_QUANTILE,
-                              .count = 5,
-                              .q = few_q,
-                              .nan = BF_NAN_SKIP,
-                              .to = BF_F64,
-                              .empty = &nothing};
-            const bf_order_lines segments = {
-                .dtype = dtype, .values = x, .count = LINES, .length = 400000, .offsets = offsets};
-            check_lines(c, &segments, &s);
-            s.tagged = true;
-            check_lines(c, &segments, &s);
-            s.tagged = false;
-            const bf_order_lines rows = {.dtype = dtype, .values = x, .count = 129, .length = 51};
-            s.nan = BF_NAN_PROPAGATE;
-            s.empty = NULL;
-            check_lines(c, &rows, &s);
-            s = (bf_selection){
-                .statistic = BF_STATISTIC_MEDIAN, .count = 1, .to = bf_median_dtype(dtype)};
-            check_lines(c, &rows, &s);
+            check_segments(c, &(bf_order_lines){.dtype = dtype,
+                                                .values = x,
+                                                .count = LINES,
+                                                .length = 400000,
+                                                .offsets = offsets});
+            check_rows(c,
+                       &(bf_order_lines){.dtype = dtype, .values = x, .count = 129, .length = 51});
         }
-        bf_context_destroy(c);
+        destroy_contexts(c, 2);
     }
 }
 
@@ -496,7 +542,7 @@ static void the_first_line_without_a_value_is_named(void **unused) {
 static void check_top_of(bf_context *c, const bf_order_lines *lines, int64_t k, bool is_sorted) {
     const size_t bytes = bf_dtype_size(lines->dtype);
     assert_int_equal(bf_cpu_top(c, lines, k, results, indices), BF_OK);
-    for (int64_t l = 0; l < lines->count; l++) {
+    for (int64_t l = 0; l < lines->count && !SEVERAL_THREADS; l++) {
         const char *x = (const char *)lines->values + (size_t)(l * lines->length) * bytes;
         if (!is_sorted) sort_data(lines->dtype, lines->order, x, lines->length);
         for (int64_t i = 0; i < k; i++) {
@@ -514,26 +560,31 @@ static void the_first_of_a_line_are_those_of_a_stable_sort(void **unused) {
     (void)unused;
     needs_no_threads();
     uint64_t seed = 6;
-    for (int i = 0; bf_isa_name(i) != NULL; i++) {
-        if (!bf_isa_available(i)) continue;
-        bf_context *c = make_context(bf_isa_name(i), 1 + i);
-        for (int d = 0; d < DTYPE_COUNT; d++)
-            for (int p = 0; p < PATTERNS; p += CASE_STEP)
-                for (int s = 0; s < SIZES; s++) {
-                    const int64_t n = sizes[s];
-                    bf_order_lines lines = {.dtype = all_dtypes[d], .count = 1, .length = n};
-                    lines.order = (bf_order)(next_random(&seed) % 3);
-                    lines.values = make_data(lines.dtype, (pattern)p, n, next_random(&seed));
-                    sort_data(lines.dtype, lines.order, lines.values, n);
-                    check_top_of(c, &lines, 1, true);
-                    check_top_of(c, &lines, 1 + (int64_t)(next_random(&seed) % (uint64_t)n), true);
-                    check_top_of(c, &lines, n, true);
-                    lines.count = 1 + n / 50;
-                    lines.length = n / lines.count;
-                    check_top_of(c, &lines, 1 + lines.length / 7, false);
+    bf_context *c[CONTEXTS_MOST];
+    const int contexts = make_sets(c);
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int p = 0; p < PATTERNS; p += CASE_STEP)
+            for (int s = 0; s < SIZES; s++) {
+                const int64_t n = sizes[s];
+                bf_order_lines lines = {.dtype = all_dtypes[d], .count = 1, .length = n};
+                lines.order = (bf_order)(next_random(&seed) % 3);
+                lines.values = make_data(lines.dtype, (pattern)p, n, next_random(&seed));
+                sort_data(lines.dtype, lines.order, lines.values, n);
+                for (int i = 0; i < contexts; i++) {
+                    try_context(c[i]);
+                    check_top_of(c[i], &lines, 1, true);
+                    check_top_of(c[i], &lines, 1 + (int64_t)(next_random(&seed) % (uint64_t)n),
+                                 true);
+                    check_top_of(c[i], &lines, n, true);
                 }
-        bf_context_destroy(c);
-    }
+                lines.count = 1 + n / 50;
+                lines.length = n / lines.count;
+                for (int i = 0; i < contexts; i++) {
+                    try_context(c[i]);
+                    check_top_of(c[i], &lines, 1 + lines.length / 7, false);
+                }
+            }
+    destroy_contexts(c, contexts);
 }
 
 static void the_first_of_large_lines_do_not_depend_on_the_threads(void **unused) {
@@ -554,7 +605,7 @@ static void the_first_of_large_lines_do_not_depend_on_the_threads(void **unused)
             check_top_of(c[i], &lines, 2049 + n / 3, true);
         }
     }
-    for (int i = 0; i < contexts; i++) bf_context_destroy(c[i]);
+    destroy_contexts(c, contexts);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
