@@ -478,7 +478,7 @@ INLINE doubles spread_of(vf64 n, const doubles *x, const doubles *y, const doubl
     rest = add_noting(rest, -mul_sub(x->high, y->high, b), &lost);
     rest = add_noting(rest, a_low, &lost) - (x->high * y->low + x->low * y->high);
     spread.high = add_exactly(high, rest, &spread.low);
-    *error = (vf64)((vi64)((magnitude_of(a) + magnitude_of(b)) * 0x1p-100) & (lost != 0));
+    *error = (vf64)((vi64)((magnitude(a) + magnitude(b)) * 0x1p-100) & (lost != 0));
     return spread;
 }
 
@@ -488,8 +488,8 @@ INLINE doubles multiply_doubles(doubles x, vf64 x_error, doubles y, vf64 y_error
     vf64 rest = mul_sub(x.high, y.high, high) + (x.high * y.low + x.low * y.high);
     doubles product;
     product.high = add_exactly(high, rest, &product.low);
-    *error = magnitude_of(high) * 0x1p-100 +
-             2 * (magnitude_of(x.high) * y_error + magnitude_of(y.high) * x_error);
+    *error = magnitude(high) * 0x1p-100 +
+             2 * (magnitude(x.high) * y_error + magnitude(y.high) * x_error);
     return product;
 }
 
@@ -508,11 +508,11 @@ INLINE vf64 divide_doubles(doubles x, vf64 x_error, doubles y, vf64 y_error) {
     const vf64 most = broadcast(0x1p900), least = broadcast(0x1p-900);
     vf64 q = x.high / y.high;
     vf64 rest = ((x.low - mul_sub(q, y.high, x.high)) - q * y.low) / y.high;
-    vf64 result = q + rest, size = magnitude_of(q);
-    vf64 margin = size * 0x1p-98 + 2 * (x_error + size * y_error) / magnitude_of(y.high);
+    vf64 result = q + rest, size = magnitude(q);
+    vf64 margin = size * 0x1p-98 + 2 * (x_error + size * y_error) / magnitude(y.high);
     vi64 sure = (result == q + (rest + margin)) & (result == q + (rest - margin));
-    sure &= (size > least) & (size < most) & (magnitude_of(x.high) > least);
-    sure &= (magnitude_of(y.high) > least) & (magnitude_of(y.high) < most);
+    sure &= (size > least) & (size < most) & (magnitude(x.high) > least);
+    sure &= (magnitude(y.high) > least) & (magnitude(y.high) < most);
     return (vf64)((vi64)result | ~sure);
 }
 
