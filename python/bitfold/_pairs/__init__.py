@@ -6,7 +6,7 @@ from .._arrays import View, dtype_in
 from .._axis import _checked_axes, reduce_axes, reduce_by
 from .._exchange import KEEP
 from .._keys import Memory
-from .._library import Array, ShapeError
+from .._library import Array, ArgumentError, ShapeError, refuse_unknown
 from .._map import given_of
 from ._matrix import corrcoef, cov, with_ddof
 
@@ -120,6 +120,8 @@ def linregress(x, y, axis=None, keepdims=False, *, dtype=None, **options):
     >>> bitfold.linregress([0, 1, 2, 3], [1, 3, 5, 7])
     LinregressResult(slope=2.0, intercept=1.0, rvalue=1.0, rsquared=1.0)
     """
+    if {"out", "fits"} & options.keys():
+        refuse_unknown({"out" if "out" in options else "fits": None})
     given = given_of("slope", [x, y], dtype)
     if axis is None and not keepdims:
         return LinregressResult(*_whole_line(given, **options))
@@ -178,6 +180,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False, dtype
     """
     from .. import _reduce_given, mean
 
+    if returned and "skip" in (options.get("nan"), options.get("null")):
+        raise ArgumentError("returned=True goes without what skips elements: their weights would be in the sums")
     found = mean(a, axis, keepdims, weights=weights, dtype=dtype, **options)
     if not returned:
         return found
@@ -186,4 +190,5 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False, dtype
         summed = Memory(_along(one.array, _shape_of(view), []), one), None
     else:
         summed = with_weights(a, weights, axis, dtype)[1]
-    return found, _reduce_given("sum", [summed], axis, keepdims, like=a, out_dtype="f64")
+    chosen = {name: options[name] for name in ("where", "context") if name in options}
+    return found, _reduce_given("sum", [summed], axis, keepdims, like=a, out_dtype="f64", **chosen)

@@ -1,7 +1,6 @@
 """Matrices of covariances and correlations."""
 
-from .._arrays import SIZES, Target, View
-from .._axis import _rules
+from .._arrays import NAMES, SIZES, Target, View
 from .._library import OPS, Array, ShapeError, byref, lib
 from .._map import _default_context, given_of
 
@@ -43,16 +42,17 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None, context=None, **options):
 
 
 def _matrix(op, m, y, rowvar, dtype, context, options):
+    from .. import _options
+
     context = context or _default_context()
     views = [View(x, kind) for x, kind in given_of(op, [m] if y is None else [m, y], dtype)]
     variables = _rows_of(views[0], rowvar)
     if y is not None:
         variables += _rows_of(views[1], rowvar or views[1].array.shape[0] == 1)
-    rules, name = _rules(op, views[0].dtype, None, options)
-    k = len(variables)
-    target = Target(m, name, [k, k])
+    rules, k = _options(**options), len(variables)
+    target = Target(m, NAMES.get(rules._obj.out_dtype, "f64"), [k, k])
     context._call(
-        lib.bf_cov_matrix, context._handle, OPS[op], (Array * k)(*variables), k, byref(rules), byref(target.array)
+        lib.bf_cov_matrix, context._handle, OPS[op], (Array * k)(*variables), k, rules, byref(target.array)
     )
     return target.result() if k > 1 else float(target.made[0, 0])
 

@@ -17,7 +17,7 @@ enum {
 typedef struct shared {
     bf_context *context;
     const bf_variables *columns;
-    bf_dtype held; /* as which elements are held: f16 and bf16 as f32, bools as u8 */
+    bf_dtype held; /* as which elements are held: halves as f32, bools as u8 */
     int64_t pairs; /* i <= j */
     int moment_words, dot_words, joint_words;
     int64_t rows; /* each block has so many */

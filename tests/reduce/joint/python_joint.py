@@ -414,8 +414,10 @@ class Calls(unittest.TestCase):
         self.assertRaises(bitfold.RangeError, bitfold.covariance, np.array([2**53 + 1, 0, 1]), y)
         self.assertRaises(bitfold.ShapeError, bitfold.covariance, x, y[:2])
         self.assertRaises(TypeError, bitfold.covariance, x)
+        self.assertRaises(TypeError, bitfold.linregress, np.ones((2, 3)), np.ones((2, 3)), 1, out=np.zeros(2))
         self.assertRaises(TypeError, bitfold.covariance, x, y, nans="skip")
         self.assertEqual(bitfold.covariance([2**70, 0], [0, 2**70]), -(2.0**139))
+        self.assertEqual(bitfold.cov([[2**70, 0], [0, 2**70]])[0, 1], -(2.0**139))
 
     def test_as_statistics(self):
         x, y = [1.5, 2.25, 4, 5, 9], [2, 1, 7.5, 3, 4]
@@ -435,8 +437,11 @@ class Calls(unittest.TestCase):
                     np.testing.assert_allclose(a, b, rtol=1e-15)
                     self.assertEqual(np.shape(a), np.shape(b))
                 np.testing.assert_array_equal(bitfold.average(x, keepdims=keepdims, **given), found[0])
-        out = np.zeros(2)
+        out, mask = np.zeros(2), x > 1
         self.assertIs(bitfold.average(x, 1, w, out=out), out)
+        self.assertEqual(bitfold.average(x, weights=x + 1, where=mask, returned=True)[1], (x + 1)[mask].sum())
+        self.assertEqual(bitfold.average(x, where=mask, returned=True), (3.5, 4.0))
+        self.assertRaises(bitfold.ArgumentError, bitfold.average, x, nan="skip", returned=True)
 
     def test_nulls(self):
         if not importlib.util.find_spec("pyarrow"):
