@@ -339,8 +339,65 @@ static void window_levels_meet(void **unused) {
     assert_int_equal(bf_window_span(3) - bf_window_span(2), BF_WINDOW_BITS + 1);
 }
 
+/* ---- ratios ---------------------------------------------------------------------------------- */
+
+/* Digits that are random, or such that a guess of a quotient's digit is too large. */
+static void random_wide(bf_wide *x, int most, uint64_t *rng) {
+    do {
+        x->length = 1 + (int)(next_random(rng) % (uint64_t)most);
+        x->exponent = (int)(next_random(rng) % 200) - 100;
+        for (int i = 0; i < x->length; i++) {
+            const uint32_t digit = (uint32_t)next_random(rng);
+            const uint32_t kinds[] = {digit, digit, 0, UINT32_MAX, (uint32_t)1 << 31, digit >> 20};
+            x->digit[i] = kinds[next_random(rng) % 6];
+        }
+        bf_wide_trim(x);
+    } while (x->length == 0);
+}
+
+static void import_wide(mpz_t out, const bf_wide *x) {
+    mpz_import(out, (size_t)x->length, -1, sizeof x->digit[0], 0, 0, x->digit);
+}
+
+/* The leading 128 bits of x / y, by GMP. */
+static void check_ratio(const bf_wide *x, const bf_wide *y) {
+    mpz_t a, b, q, rest;
+    bf_wide spoiled = *x, room;
+    const bf_leading found = bf_wide_ratio(&spoiled, y, &room);
+    mpz_inits(a, b, q, rest, NULL);
+    import_wide(a, x);
+    import_wide(b, y);
+    mpz_mul_2exp(a, a, 32 * (size_t)y->length + 192);
+    mpz_fdiv_qr(q, rest, a, b);
+    const size_t above = mpz_sizeinbase(q, 2) - 128;
+    const bool sticky = mpz_sgn(rest) != 0 || mpz_scan1(q, 0) < above;
+    mpz_fdiv_q_2exp(q, q, above);
+    assert_true(mpz_getlimbn(q, 1) == (uint64_t)(found.bits >> 64));
+    assert_true(mpz_getlimbn(q, 0) == (uint64_t)found.bits);
+    assert_int_equal(found.exponent, x->exponent - y->exponent - 32 * y->length - 192 + (int)above);
+    assert_int_equal(found.sticky, sticky);
+    mpz_clears(a, b, q, rest, NULL);
+}
+
+static void ratios_have_their_leading_bits(void **unused) {
+    (void)unused;
+    uint64_t rng = 11;
+    bf_wide x, y, factor;
+    for (int i = 0; i < 60000; i++) {
+        const int most = i % 1000 == 0 ? BF_WIDE_DIGITS - 6 : i % 3 == 0 ? 40 : 5;
+        random_wide(&x, most, &rng);
+        random_wide(&y, most, &rng);
+        if (i % 8 == 0 && y.length < 100) { /* without a rest */
+            random_wide(&factor, 6, &rng);
+            bf_wide_product(&x, &y, &factor);
+        }
+        check_ratio(&x, &y);
+    }
+}
+
 UNIT_TESTS(rules) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ratios_have_their_leading_bits),
         cmocka_unit_test(encode_inverts_decode),
         cmocka_unit_test(encode_rounds_to_nearest_even),
         cmocka_unit_test(limbs_add_exactly),
