@@ -36,7 +36,7 @@ static bf_rolling_tile tile_at(const rolling *o, int64_t number) {
 static bf_status roll_tile(bf_context *context, const bf_rolling_tile *t, void *room) {
     const bf_window *w = &t->job->window;
     if (t->job->quantiles != NULL) return bf_roll_quantiles(context, t, room);
-    if (w->counts) return bf_roll_counts(t);
+    if (w->counts) return bf_roll_counts(t, room);
     if (w->kind == BF_KIND_EXTREME) return bf_roll_extremes(t, room);
     if (w->options.scale > 0) return bf_roll_limbs(t, room); /* rounded once, when divided */
     bf_rolling_tile rest = *t;

@@ -24,12 +24,24 @@ size_t bf_roll_limbs_room(void);
 bf_status bf_roll_limbs(const bf_rolling_tile *t, void *room);
 size_t bf_roll_extremes_room(const bf_rolling_job *job);
 bf_status bf_roll_extremes(const bf_rolling_tile *t, void *room);
-bf_status bf_roll_counts(const bf_rolling_tile *t);
+bf_status bf_roll_counts(const bf_rolling_tile *t, void *room); /* needs none */
 /* Returns the first result that doubles do not hold, or t->to. The room is that for limbs. */
 int64_t bf_roll_doubles(const bf_isa *isa, const bf_rolling_tile *t, void *room);
 int64_t bf_roll_quantiles_tile(const bf_rolling_job *job); /* the most results of a tile */
 size_t bf_roll_quantiles_room(const bf_rolling_job *job);
 bf_status bf_roll_quantiles(bf_context *context, const bf_rolling_tile *t, void *room);
+
+/* Defines one of them by the file's roll(dtype, t, memory), which is inlined for each dtype. */
+#define BF_ROLLING_CASE(id, ...)                                                                   \
+    case BF_##id:                                                                                  \
+        return roll(BF_##id, t, memory);
+#define BF_ROLLING_OF_DTYPE(name)                                                                  \
+    bf_status name(const bf_rolling_tile *t, void *memory) {                                       \
+        switch (t->job->window.dtype) {                                                            \
+            BF_DTYPE_LIST(BF_ROLLING_CASE)                                                         \
+        default: return roll(BF_I128, t, memory);                                                  \
+        }                                                                                          \
+    }
 
 /* The result of so many numbers, of which doubles sum up to the sum, and to that of the squares. */
 uint64_t bf_rolling_exact(const bf_window *w, int64_t count, const double sum[2],

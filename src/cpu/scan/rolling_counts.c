@@ -1,7 +1,8 @@
 /* Windows whose elements are counted. */
 #include "cpu/scan/rolling.h"
 
-INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t) {
+INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, void *memory) {
+    (void)memory;
     const bf_rolling_job *job = t->job;
     int64_t counts[BF_SUM_LIMBS] = {0};
     int64_t first = bf_rolling_first(job, t->from), end = first;
@@ -20,12 +21,4 @@ INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t) {
     return BF_OK;
 }
 
-bf_status bf_roll_counts(const bf_rolling_tile *t) {
-    switch (t->job->window.dtype) {
-#define BF_X(id, number, name, bytes, type, ...)                                                   \
-    case BF_##id: return roll(BF_##id, t);
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    default: return roll(BF_I128, t);
-    }
-}
+BF_ROLLING_OF_DTYPE(bf_roll_counts)

@@ -90,7 +90,8 @@ INLINE uint64_t result_of(bf_dtype dtype, const bf_window *w, const room *r, int
     return bf_window_element(w, bf_order_bits(dtype, least.high ^ flip));
 }
 
-INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
+INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, void *memory) {
+    room *r = memory;
     const bf_rolling_job *job = t->job;
     const int64_t flip = bf_is_greatest(job->window.op) ? -1 : 0;
     const bf_dtype to = bf_dtype_is_float(dtype) ? dtype : job->window.to;
@@ -105,12 +106,4 @@ INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
     return BF_OK;
 }
 
-bf_status bf_roll_extremes(const bf_rolling_tile *t, void *memory) {
-    switch (t->job->window.dtype) {
-#define BF_X(id, number, name, bytes, type, ...)                                                   \
-    case BF_##id: return roll(BF_##id, t, memory);
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    default: return roll(BF_I128, t, memory);
-    }
-}
+BF_ROLLING_OF_DTYPE(bf_roll_extremes)

@@ -154,7 +154,8 @@ static uint64_t result_of(const bf_window *w, room *r) {
     return bf_window_sum(w, &g, &r->work);
 }
 
-INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
+INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, void *memory) {
+    room *r = memory;
     const bf_rolling_job *job = t->job;
     clear(job->window.kind, dtype, r, bf_rolling_first(job, t->from));
     for (int64_t k = t->from; k < t->to; k++) {
@@ -165,15 +166,7 @@ INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, room *r) {
     return BF_OK;
 }
 
-bf_status bf_roll_limbs(const bf_rolling_tile *t, void *memory) {
-    switch (t->job->window.dtype) {
-#define BF_X(id, number, name, bytes, type, ...)                                                   \
-    case BF_##id: return roll(BF_##id, t, memory);
-        BF_DTYPE_LIST(BF_X)
-#undef BF_X
-    default: return roll(BF_I128, t, memory);
-    }
-}
+BF_ROLLING_OF_DTYPE(bf_roll_limbs)
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
