@@ -16,15 +16,11 @@
 namespace {
 
 enum {
-#ifndef JT
-#define JT 512
-#define JA 8
-#endif
-    THREADS = JT,
+    THREADS = 512,
     ROWS = 32, /* elements of a chunk that a thread takes: no level gets more than
                   six deposits of each */
     CHUNK = ROWS * BF_CUDA_WARP,
-    AHEAD = JA,   /* that it loads at a time */
+    AHEAD = 4,    /* that it loads at a time */
     SAMPLES = 16, /* each lane takes so many */
     VARIANTS = 3,
     FOLDS_MOST = 1 << 11, /* chunks of a thread: their sums stay below 2^63 */
@@ -428,14 +424,9 @@ void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
         const int levels = levels_of(part->a + part->b, board->variant);
         for (int l = 0; l < levels; l++, sums++) {
             const int position = bf_window_bottom(board->bottom[i], l) - part->layout.exponent;
-            const bf_i128 sum =
-                (bf_i128)(int64_t)(*sums)[0] + (bf_i128)(int64_t)(*sums)[1] * ((bf_i128)1 << 32);
-            const bool negative = sum < 0;
-            const bf_u128 size = negative ? 0 - (bf_u128)sum : (bf_u128)sum;
-            if (size == 0) continue;
-            bf_limbs_add(words + part->at, position, (uint64_t)size, negative);
-            if (size >> 64 != 0)
-                bf_limbs_add(words + part->at, position + 64, (uint64_t)(size >> 64), negative);
+            add_sum(words + part->at, position,
+                    (bf_i128)(int64_t)(*sums)[0] +
+                        (bf_i128)(int64_t)(*sums)[1] * ((bf_i128)1 << 32));
         }
     }
 }
