@@ -261,6 +261,22 @@ static void place_columns(rows *r) {
         if (!(uses[k] & TEXT_WANTED)) r->place[n++] = k;
 }
 
+/* Moves the column of a field to place n, if it is there or behind. */
+static bool move_column(rows *r, int field, int n) {
+    int k = n;
+    while (k < r->columns && rows_field(r, k) != field) k++;
+    if (k == r->columns) return false;
+    const int moved = r->place[k];
+    memmove(r->place + n + 1, r->place + n, (size_t)(k - n) * sizeof *r->place);
+    r->place[n] = moved;
+    return true;
+}
+
+void rows_order_as_listed(rows *r) {
+    const text_layout *l = &r->source.text->layout;
+    for (int i = 0, n = 0; i < l->listed_count; i++) n += move_column(r, l->listed[i], n);
+}
+
 static int open_columns(rows *r) {
     const source *s = &r->source;
     r->held = s->text ? s->text->layout.columns : 1;

@@ -130,6 +130,10 @@ int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n);
 
 void rows_close(rows *r);
 
+/* Before the first chunk: the columns of a text are in the order in which the options list them,
+ * not in that of the file. */
+void rows_order_as_listed(rows *r);
+
 /* The candidates that a column has left, as bits; and rules some out. */
 unsigned rows_can(const rows *r, int column);
 void rows_rule_out(rows *r, int column, unsigned candidates);

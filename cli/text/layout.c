@@ -350,6 +350,15 @@ static enum role role_of(const text_options *o, const wanted_list *list) {
     return o->apart && (list->kind & (TEXT_NUMBERS | TEXT_VALUES)) ? VALUE : KEY;
 }
 
+/* Keeps the fields from `from` on: they are still as a list has them. */
+static bool keep_list(text_layout *l, int from) {
+    const size_t n = (size_t)(l->columns - from);
+    l->listed = calloc(n + 1, sizeof *l->listed);
+    l->listed_count = (int)n;
+    if (l->listed) memcpy(l->listed, l->fields + from, n * sizeof *l->listed);
+    return l->listed != NULL;
+}
+
 /* The fields of all lists, or the first `all`, if there are no lists but the condition's:
  * ascending, each once; but apart, once for each role. */
 static bool find_columns(text_layout *l, const text_options *o, const first_row *row, bool header,
@@ -371,6 +380,7 @@ static bool find_columns(text_layout *l, const text_options *o, const first_row 
         l->option = lists[i].condition ? "--where" : o->option;
         good = add_columns(l, lists[i].columns, row, header, e);
         if (good) want_fields(l, wanted, n, role_of(o, &lists[i]), lists[i].kind);
+        if (good && i == 0) good = keep_list(l, n);
     }
     if (good) l->option = o->option;
     if (good) take_wanted(l, wanted, l->columns);
@@ -585,6 +595,7 @@ void text_layout_free(text_layout *layout) {
     free_names(layout->names, layout->columns);
     json_free_keys(layout->keys);
     free(layout->fields);
+    free(layout->listed);
     free(layout->kinds);
     free(layout->uses);
     *layout = (text_layout){.columns = 0};

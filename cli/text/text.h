@@ -105,6 +105,8 @@ typedef struct text_layout {
     bool gaps;            /* an empty line may be a gap: as in the options */
     int columns;          /* how many are wanted */
     int *fields;          /* their fields, from 0, ascending; one may be there twice */
+    int *listed;          /* the fields of the options' `columns`, in their order */
+    int listed_count;     /* 0: there is no list */
     char **names;         /* their names; NULL: there are none */
     unsigned char *kinds; /* their kinds: bits of TEXT_NUMBERS and the others */
     unsigned char *uses;  /* what they are for: bits of TEXT_WANTED and the other */
