@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* strdup */
+#define _GNU_SOURCE /* open_memstream, strdup */
 #include "expression/inputs.h"
 
 #include "expression/formula.h"
@@ -10,6 +10,7 @@
 #include "work/work.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static const char *unless_empty(const char *list) { return *list ? list : NULL; 
 static int open_table(expressed *x, const expression_names *n, input in, const rows_options *how) {
     if (in.text.columns)
         return fail(EXIT_USAGE, NULL, "--column does not go with -e '%s', which names columns",
-                    x->options->expression);
+                    x->text);
     x->numbers = names_list(n, BF_NAME_NUMBER);
     x->strings = names_list(n, BF_NAME_STRING);
     x->keys = names_list(n, BF_NAME_EITHER);
@@ -54,7 +55,7 @@ static int open_table(expressed *x, const expression_names *n, input in, const r
     in.text.strings = unless_empty(x->strings);
     in.text.keys = unless_empty(x->keys);
     in.text.header = true;
-    rows *r = &x->inputs[0];
+    rows *r = x->input[0];
     int code = rows_open(r, x->files[0], &in, how);
     for (int k = 0; code == EXIT_DONE && k < r->columns; k++)
         code = add_operand(x, rows_column_name(r, k), 0, k);
@@ -94,7 +95,7 @@ static int open_letters(expressed *x, const expression_names *n, const input *in
         if (kind == BF_NAME_STRING) own.text.strings = in->text.columns ? in->text.columns : "1";
         if (kind == BF_NAME_EITHER) own.text.keys = in->text.columns;
         own.text.keyed = kind == BF_NAME_EITHER;
-        code = rows_open_column(&x->inputs[i], x->files[i], &own, how);
+        code = rows_open_column(x->input[i], x->files[i], &own, how);
         if (code == EXIT_DONE) code = add_operand(x, strdup(name), i, 0);
     }
     return code;
@@ -111,10 +112,10 @@ static bool same_shape(const source *a, const source *b) {
 }
 
 static int check_shapes(const expressed *x) {
-    const source *first = &x->inputs[0].source;
+    const source *first = &x->input[0]->source;
     for (int i = 1; i < x->file_count; i++)
-        if (!same_shape(first, &x->inputs[i].source))
-            return fail(EXIT_DATA, x->inputs[i].source.name, "%s: it is not that of %s",
+        if (!same_shape(first, &x->input[i]->source))
+            return fail(EXIT_DATA, x->input[i]->source.name, "%s: it is not that of %s",
                         bf_status_string(BF_E_SHAPE), first->name);
     return EXIT_DONE;
 }
@@ -136,7 +137,7 @@ static int open_files(expressed *x, const rows_options *how) {
     input in = x->options->input;
     in.text.judge_nulls = true;
     if (x->file_count == 1) in.text.option = "-e";
-    int code = names_open(&n, x->context, "-e", x->options->expression);
+    int code = names_open(&n, x->context, "-e", x->text);
     if (code == EXIT_DONE && n.count == 0) code = check_numbers(x);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
@@ -151,10 +152,12 @@ int expressed_check(int count) {
     return EXIT_DONE;
 }
 
-int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
-                   const rows_options *how) {
+/* Opens the files of which the text names columns. */
+static int open_text(expressed *x, const char *text, const options *o, char **files, int count,
+                     bf_context *context, const rows_options *how) {
     rows_options reading = *how;
-    *x = (expressed){.options = o, .files = files, .file_count = count, .context = context};
+    *x = (expressed){
+        .options = o, .text = text, .files = files, .file_count = count, .context = context};
     for (int i = 0; i < count; i++) {
         x->inputs[i].source.fd = -1;
         x->input[i] = &x->inputs[i];
@@ -169,12 +172,68 @@ int expressed_open(expressed *x, const options *o, char **files, int count, bf_c
     return ranks_agree(open_files(x, &reading));
 }
 
-void expressed_close(expressed *x) {
-    for (int i = 0; i < x->file_count; i++) rows_close(&x->inputs[i]);
+int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
+                   const rows_options *how) {
+    return open_text(x, o->expression, o, files, count, context, how);
+}
+
+/* Refuses a text that is wrong by itself, and not where it stands among others. */
+static int check_texts(char *const texts[], int n, bf_context *context) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < n && code == EXIT_DONE; i++) {
+        expression_names names;
+        code = names_open(&names, context, "-e", texts[i]);
+        names_close(&names);
+    }
+    return code;
+}
+
+/* A text that names what all of them name, to be freed; NULL: there is no memory. */
+static char *join_texts(char *const texts[], int n) {
+    char *all = NULL;
+    size_t size;
+    FILE *const f = open_memstream(&all, &size);
+    for (int i = 0; f && i < n; i++) fprintf(f, "%s(%s)", i > 0 ? "+" : "", texts[i]);
+    if (f && fclose(f) == 0) return all;
+    free(all);
+    return NULL;
+}
+
+/* Makes another expression of the inputs and operands of the first. */
+static void open_beside(expressed *x, const expressed *first, const char *text) {
+    *x = *first;
+    x->text = text;
+    x->follows = true;
+}
+
+int expressed_open_list(expressed *all, char *const texts[], int n, const options *o, char **files,
+                        int count, bf_context *context, const rows_options *how) {
+    int code = ranks_agree(check_texts(texts, n, context));
+    char *const joined = join_texts(texts, n);
+    if (code == EXIT_DONE && !joined) code = fail_status(BF_E_MEMORY, NULL, files[0]);
+    if (code == EXIT_DONE) code = open_text(&all[0], joined, o, files, count, context, how);
+    all[0].text = texts[0];
+    for (int i = 1; i < n && code == EXIT_DONE; i++) open_beside(&all[i], &all[0], texts[i]);
+    free(joined);
+    return code;
+}
+
+void expressed_follow(expressed *x, const expressed *first) {
+    memcpy(x->chunks, first->chunks, sizeof x->chunks);
+    x->n = first->n;
+    x->at = first->at;
+}
+
+static void close_inputs(expressed *x) {
+    for (int i = 0; i < x->file_count; i++) rows_close(x->input[i]);
     for (int k = 0; k < x->operand_count; k++) free(x->operands[k].name);
     free(x->numbers);
     free(x->strings);
     free(x->keys);
+}
+
+void expressed_close(expressed *x) {
+    if (!x->follows) close_inputs(x);
     free(x->results);
     free(x->valid);
     bf_expression_destroy(x->expression);
@@ -186,23 +245,23 @@ int expressed_prepare(expressed *x) {
     bool mixed = false;
     int code = EXIT_DONE;
     for (int i = 1; i < x->file_count; i++)
-        mixed |= x->inputs[i].source.layout.fortran != x->inputs[0].source.layout.fortran;
+        mixed |= x->input[i]->source.layout.fortran != x->input[0]->source.layout.fortran;
     for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
-        x->inputs[i].options.ordered |= mixed;
-        code = rows_prepare(&x->inputs[i]);
+        x->input[i]->options.ordered |= mixed;
+        code = rows_prepare(x->input[i]);
     }
     return code;
 }
 
 /* Chunks of one text are taken as they are. */
 static bool is_one_text(const expressed *x) {
-    return x->file_count == 1 && x->inputs[0].source.text;
+    return x->file_count == 1 && x->input[0]->source.text;
 }
 
 int64_t expressed_step(const expressed *x, int64_t most) {
     if (is_one_text(x)) return 0;
     for (int i = 0; i < x->file_count; i++) {
-        const int64_t step = rows_in_step(&x->inputs[i], STEP_ROWS);
+        const int64_t step = rows_in_step(x->input[i], STEP_ROWS);
         most = step < most ? step : most;
     }
     return most;
@@ -211,7 +270,7 @@ int64_t expressed_step(const expressed *x, int64_t most) {
 int64_t expressed_bytes(const expressed *x) {
     int64_t bytes = 0;
     for (int i = 0; i < x->file_count; i++) {
-        const int64_t more = rows_bytes(&x->inputs[i]);
+        const int64_t more = rows_bytes(x->input[i]);
         bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
     }
     return bytes;
@@ -221,24 +280,24 @@ int64_t expressed_bytes(const expressed *x) {
 
 static bf_dtype dtype_of(const expressed *x, int k) {
     const expressed_operand *of = &x->operands[k];
-    return rows_dtype(&x->inputs[of->input], of->column);
+    return rows_dtype(x->input[of->input], of->column);
 }
 
 static int scale_of(const expressed *x, int k) {
     const expressed_operand *of = &x->operands[k];
-    return rows_scale(&x->inputs[of->input], of->column);
+    return rows_scale(x->input[of->input], of->column);
 }
 
 static bf_time_kind time_of(const expressed *x, int k) {
     const expressed_operand *of = &x->operands[k];
-    return rows_meets(&x->inputs[of->input], of->column);
+    return rows_meets(x->input[of->input], of->column);
 }
 
 /* Numbers of text, and beside it, are what is written. Arrays alone are computed as in NumPy. */
 static bool has_decimals(const expressed *x) {
     bool some = false;
     for (int i = 0; i < x->file_count; i++)
-        some = some || (x->inputs[i].source.text && x->inputs[i].options.digits);
+        some = some || (x->input[i]->source.text && x->input[i]->options.digits);
     return some;
 }
 
@@ -263,15 +322,14 @@ static bool can_widen(const expressed *x) {
 
 static bool may_resettle(const expressed *x) {
     bool may = false;
-    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(&x->inputs[i]);
+    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(x->input[i]);
     return may && !x->settled;
 }
 
 static int read_all(expressed *x) {
     int code = EXIT_DONE;
     x->settled = true;
-    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++)
-        code = rows_read_all(&x->inputs[i]);
+    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) code = rows_read_all(x->input[i]);
     return code;
 }
 
@@ -302,14 +360,13 @@ int expressed_parse(expressed *x) {
         x->times[k] = (unsigned char)time_of(x, k);
     }
     forget_expression(x);
-    const bf_status st = bf_expression_parse(x->context, x->options->expression, all, x->dtypes,
-                                             x->operand_count, &how, &position, &x->expression);
+    const bf_status st = bf_expression_parse(x->context, x->text, all, x->dtypes, x->operand_count,
+                                             &how, &position, &x->expression);
     if (st == BF_E_OVERFLOW && can_widen(x)) return expressed_widen(x);
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
-    if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->options->expression, position);
-    if (bf_expression_is_string(x->expression))
-        return formula_refuse_strings(NULL, "-e", x->options->expression);
+    if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->text, position);
+    if (bf_expression_is_string(x->expression)) return formula_refuse_strings(NULL, "-e", x->text);
     x->dtype = bf_expression_dtype(x->expression);
     x->scale = bf_expression_scale(x->expression);
     x->time = bf_expression_time(x->expression);
@@ -319,12 +376,12 @@ int expressed_parse(expressed *x) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 void expressed_again(expressed *x) {
-    for (int i = 0; i < x->file_count; i++) rows_again(&x->inputs[i]);
+    for (int i = 0; i < x->file_count; i++) rows_again(x->input[i]);
     x->n = x->at = 0;
 }
 
 static int refuse_length(const expressed *x, int i, bool fewer) {
-    const source *first = &x->inputs[0].source, *other = &x->inputs[i].source;
+    const source *first = &x->input[0]->source, *other = &x->input[i]->source;
     int code = source_check(first);
     if (code == EXIT_DONE) code = source_check(other);
     if (code != EXIT_DONE) return code;
@@ -336,7 +393,7 @@ int expressed_next(expressed *x, int64_t most) {
     x->at += x->n;
     x->n = 0;
     for (int i = 0; i < x->file_count; i++) {
-        const int code = rows_next(&x->inputs[i], most, &x->chunks[i]);
+        const int code = rows_next(x->input[i], most, &x->chunks[i]);
         if (code != EXIT_DONE) return code;
         if (x->chunks[i].n != x->chunks[0].n)
             return refuse_length(x, i, x->chunks[i].n < x->chunks[0].n);
@@ -349,20 +406,20 @@ int expressed_settle(expressed *x) {
     if (!ranks_any(may_resettle(x))) return EXIT_DONE;
     const int code = ranks_agree(read_all(x));
     if (code != EXIT_DONE) return code;
-    for (int i = 0; i < x->file_count; i++) work_settle_input(&x->inputs[i]);
+    for (int i = 0; i < x->file_count; i++) work_settle_input(x->input[i]);
     expressed_again(x);
     return EXIT_DONE;
 }
 
 /* The index of the first element at hand among those that are selected. A rank begins later. */
 static int64_t first_index(const expressed *x) {
-    const rows *r = &x->inputs[0];
+    const rows *r = x->input[0];
     return r->source.first - x->options->input.first + rows_seen(r) - x->n;
 }
 
 /* Names the index among all elements, not that among those at hand. */
 static int refuse_element(const expressed *x, bf_status st, const char *message) {
-    const char *file = x->inputs[0].source.name, *behind;
+    const char *file = x->input[0]->source.name, *behind;
     int64_t index;
     const char *at = find_index(message, &index, &behind);
     if (!at) return fail(EXIT_DATA, file, "%s", message);
@@ -376,14 +433,13 @@ static int refuse_element(const expressed *x, bf_status st, const char *message)
  * at hand is an error of the data. */
 static int compute_failed(expressed *x, bf_status st) {
     for (int i = 0; i < x->file_count; i++) {
-        const int code = source_check(&x->inputs[i].source);
+        const int code = source_check(&x->input[i]->source);
         if (code != EXIT_DONE) return code;
     }
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
-    if (is_one_text(x))
-        return rows_refuse_result(&x->inputs[0], x->options->expression, st, x->context);
+    if (is_one_text(x)) return rows_refuse_result(x->input[0], x->text, st, x->context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
-        return fail_status(st, x->context, x->inputs[0].source.name);
+        return fail_status(st, x->context, x->input[0]->source.name);
     return refuse_element(x, st, bf_context_message(x->context));
 }
 
@@ -423,7 +479,7 @@ typedef struct columns {
 static void look_at_columns(const expressed *x, columns *c) {
     for (int k = 0; k < x->operand_count; k++) {
         const expressed_operand *of = &x->operands[k];
-        rows_look(&x->inputs[of->input], &x->chunks[of->input], of->column, &c->views[k]);
+        rows_look(x->input[of->input], &x->chunks[of->input], of->column, &c->views[k]);
         c->columns[k] = &c->views[k].column;
         c->arrays[k] = &c->views[k].numbers;
     }
@@ -432,15 +488,15 @@ static void look_at_columns(const expressed *x, columns *c) {
 static int refuse_null(const expressed *x, int64_t row) {
     static const char advice[] =
         "--null-policy skip leaves it out; isnull(x) ? y : x has another in its place";
-    if (is_one_text(x)) return rows_refuse(&x->inputs[0], row, "the result is NULL", advice);
-    fail(EXIT_DATA, x->inputs[0].source.name, "the result at index %" PRId64 " is NULL",
+    if (is_one_text(x)) return rows_refuse(x->input[0], row, "the result is NULL", advice);
+    fail(EXIT_DATA, x->input[0]->source.name, "the result at index %" PRId64 " is NULL",
          first_index(x) + row);
     hint("%s", advice);
     return EXIT_DATA;
 }
 
 static int compute_columns(expressed *x, const columns *c, expressed_results *to) {
-    if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+    if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
     to->all = bf_array_of(x->dtype, x->results, x->n);
     bool plain = are_plain(x);
     bf_status st = plain ? bf_expression_eval(x->expression, c->arrays, &to->all) : BF_E_ARGUMENT;
@@ -460,7 +516,7 @@ static int compute_columns(expressed *x, const columns *c, expressed_results *to
 
 int expressed_compute(expressed *x, expressed_results *results) {
     columns *c = malloc(sizeof *c); /* too large for a small stack */
-    if (!c) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+    if (!c) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
     look_at_columns(x, c);
     const int code = compute_columns(x, c, results);
     free(c);
@@ -522,14 +578,14 @@ static int absorb_computed(expressed *x, const columns *c, bf_state **state, bf_
     if (becomes && results.all.dtype != BF_I128) return ROWS_RESETTLED;
     if (becomes) st = wide_state(x->context, state);
     if (st == BF_OK) st = absorb_results(*state, op, results);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->inputs[0].source.name);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->input[0]->source.name);
 }
 
 /* What is refused is computed once more by itself: then the message names the row at hand, or
  * nothing is refused any more. */
 int expressed_absorb(expressed *x, bf_state **state, bf_reduction op) {
     columns *c = malloc(sizeof *c);
-    if (!c) return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+    if (!c) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
     look_at_columns(x, c);
     const bf_status st =
         are_plain(x) ? bf_state_absorb_expression(*state, x->expression, c->arrays) : BF_E_ARGUMENT;

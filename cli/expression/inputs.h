@@ -29,6 +29,8 @@ typedef struct expressed_operand {
 
 typedef struct expressed {
     const options *options;
+    const char *text; /* the expression */
+    bool follows;     /* another one has the inputs, and reads them */
     char **files;
     int file_count;
     bf_context *context;
@@ -70,6 +72,12 @@ int expressed_check(int count);
 int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
                    const rows_options *how);
 void expressed_close(expressed *x);
+
+/* Opens n expressions of the same inputs, which the first reads: with expressed_follow, another
+ * takes the rows that the first has taken. All are closed, also after a failure. */
+int expressed_open_list(expressed *all, char *const texts[], int n, const options *o, char **files,
+                        int count, bf_context *context, const rows_options *how);
+void expressed_follow(expressed *x, const expressed *first);
 
 /* Once rows are shared out: makes ready to read. */
 int expressed_prepare(expressed *x);
