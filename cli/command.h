@@ -23,7 +23,7 @@ int run_bitfold(int argc, char **argv);
 
 int cmd_value(int argc, char **argv);    /* the reductions */
 int cmd_describe(int argc, char **argv); /* cmd_value calls it for describe */
-int cmd_dot(int argc, char **argv);      /* cmd_value calls it for dot */
+int cmd_pairs(int argc, char **argv);    /* fit; cmd_value calls it for dot cov corr */
 int cmd_order(int argc, char **argv);    /* sort argsort median quantile top unique */
 int cmd_drawn(int argc, char **argv);    /* sample shuffle */
 int cmd_scan(int argc, char **argv);     /* cumsum cumprod cummin cummax rolling */

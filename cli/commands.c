@@ -14,11 +14,13 @@
 static int cmd_help(int argc, char **argv);
 static int cmd_completion(int argc, char **argv);
 
-static const command commands[] = {
+static const command all[] = {
 #define BF_X(id, number, name, state, result, text) {#name, "reduce", text, cmd_value, BY_ALL},
     BF_REDUCTION_LIST(BF_X)
 #undef BF_X
-        {"median", "order", "the median", cmd_order, BY_ALL},
+        {"fit", "reduce", "the line that fits pairs best: its slope, intercept and r2", cmd_pairs,
+         BY_ALL},
+    {"median", "order", "the median", cmd_order, BY_ALL},
     {"quantile", "order", "quantiles, by any of NumPy's methods", cmd_order, BY_ALL},
     {"top", "order", "the greatest or the least numbers, and their indices", cmd_order, BY_ALL},
     {"sort", "order", "the numbers in order", cmd_order, BY_ALL},
@@ -54,7 +56,19 @@ static const command commands[] = {
     {"completion", "help", "a script that completes commands in bash, zsh or fish", cmd_completion,
      BY_FIRST},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { ALL = sizeof all / sizeof *all };
+
+/* All but the reductions that fit shows, and mean, var and std with weights. */
+static command commands[ALL];
+static int command_count;
+
+static void list_commands(void) {
+    command_count = 0;
+    for (int i = 0; i < ALL; i++) {
+        const bf_reduction op = bf_reduction_from_name(all[i].name);
+        if (op < BF_SLOPE || op > BF_WSTD) commands[command_count++] = all[i];
+    }
+}
 
 static const option_table *const tables[] = {&describe_options, &order_options, &map_options,
                                              &hist_options,     &group_options, &join_options,
@@ -62,7 +76,7 @@ static const option_table *const tables[] = {&describe_options, &order_options, 
                                              &julia_options,    &verify_options};
 
 static const command *find_command(const char *name) {
-    for (int i = 0; i < COMMANDS; i++)
+    for (int i = 0; i < command_count; i++)
         if (strcmp(commands[i].name, name) == 0) return &commands[i];
     return NULL;
 }
@@ -72,7 +86,7 @@ static void show_commands(FILE *f) {
           "bitfold COMMAND [OPTIONS] [FILE...]\n",
           f);
     const char *family = "";
-    for (int i = 0; i < COMMANDS; i++) {
+    for (int i = 0; i < command_count; i++) {
         if (strcmp(family, commands[i].family) != 0) fprintf(f, "\n%s\n", commands[i].family);
         family = commands[i].family;
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
@@ -89,7 +103,7 @@ static int unknown_command(const char *name) {
     report_command("");
     fail(EXIT_USAGE, NULL, "unknown command: %s", name);
     guess g = guess_begin(name);
-    for (int i = 0; i < COMMANDS; i++) guess_consider(&g, commands[i].name);
+    for (int i = 0; i < command_count; i++) guess_consider(&g, commands[i].name);
     guess_hint(&g, "bitfold ", "'bitfold help' lists the commands");
     return EXIT_USAGE;
 }
@@ -146,7 +160,7 @@ static int cmd_completion(int argc, char **argv) {
     int code;
     if (!options_parse(&o, argc, argv, &completion_usage, &code)) return code;
     if (o.file_count != 1) return fail(EXIT_USAGE, NULL, "one shell is needed: bash, zsh or fish");
-    return completion_write(o.files[0], commands, COMMANDS);
+    return completion_write(o.files[0], commands, command_count);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -165,6 +179,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int run_bitfold(int argc, char **argv) {
+    list_commands();
     options_know(tables, sizeof tables / sizeof *tables);
     const int code = dispatch(argc, argv);
     if (code == EXIT_DONE && source_found_nothing()) inform("standard input", "empty input");

@@ -42,7 +42,7 @@ static int find_column(const options *o, const char *name, bool *found) {
 }
 
 /* V: standard input, a path with a slash, a column behind a colon; or a name of either. */
-static int is_values_file(const options *o, const char *name, bool *file) {
+int values_is_file(const options *o, const char *name, bool *file) {
     const bool path = strcmp(name, "-") == 0 || strchr(name, '/');
     bool both = false;
     *file = path || (*name != ':' && is_file(name));
@@ -53,7 +53,7 @@ static int is_values_file(const options *o, const char *name, bool *file) {
     return EXIT_USAGE;
 }
 
-static const char *column_of(const char *name) { return *name == ':' ? name + 1 : name; }
+const char *values_column(const char *name) { return *name == ':' ? name + 1 : name; }
 
 static int add_column(table *t, const char *name) {
     const size_t before = t->also ? strlen(t->also) : 0, more = strlen(name);
@@ -70,11 +70,11 @@ int values_find(table *t) {
     for (int i = 0; i < t->asked->values && code == EXIT_DONE; i++) {
         const char *const name = t->asked->value[i].text;
         bool file;
-        code = is_values_file(t->asked->options, name, &file);
+        code = values_is_file(t->asked->options, name, &file);
         if (code == EXIT_DONE && file && t->asked->options->where)
             code =
                 fail(EXIT_USAGE, name, "--where is for columns of a table, not for files beside");
-        if (code == EXIT_DONE && !file) code = add_column(t, column_of(name));
+        if (code == EXIT_DONE && !file) code = add_column(t, values_column(name));
         t->values[i].column = file ? t->step_count++ : -1;
     }
     t->steps = calloc((size_t)t->step_count + 1, sizeof *t->steps);
@@ -85,7 +85,7 @@ int values_find(table *t) {
 
 static int refuse_column(const table *t, const char *name) {
     if (t->input->source.text)
-        return fail(EXIT_USAGE, t->input->source.name, "not one column: '%s'", column_of(name));
+        return fail(EXIT_USAGE, t->input->source.name, "not one column: '%s'", values_column(name));
     return fail(EXIT_IO, name, "%s, and the keys are no text",
                 *name == ':' ? "it is a column" : "there is no such file");
 }
@@ -101,7 +101,7 @@ int values_open(table *t) {
             code = rows_open_column(&t->steps[v->column], name, &o->input, &how);
             v->column += t->input->columns;
         } else {
-            v->column = rows_column_of(t->input, column_of(name));
+            v->column = rows_column_of(t->input, values_column(name));
             if (v->column < 0) code = refuse_column(t, name);
         }
     }

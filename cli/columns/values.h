@@ -11,6 +11,11 @@
 /* Without --by: finds which V are files; t->also becomes the list of the others. */
 int values_find(table *t);
 
+/* Whether the name of values is that of a file or, behind a colon if need be, of a column of the
+ * first FILE; refuses one that is both. values_column is the column's own name. */
+int values_is_file(const options *o, const char *name, bool *file);
+const char *values_column(const char *name);
+
 /* KEYS is open: opens the files, and finds the others among its columns. */
 int values_open(table *t);
 

@@ -335,8 +335,8 @@ static bool has_parts(const options *o, const char *name) {
 
 /* Files that every rank can read a part of; standard input, pipes and what is compressed or decoded
  * only one can. */
-static bool all_have_parts(const options *o) {
-    bool all = !o->weights;
+static bool all_have_parts(const options *o, const usage *u) {
+    bool all = u->takes & TAKES_WEIGHTS ? has_parts(o, o->weights) : !o->weights;
     for (int i = 0; i < o->file_count && all; i++) all = has_parts(o, o->files[i]);
     for (int i = 0; i < o->aggregate_count && all; i++)
         all = has_parts(o, o->aggregates[i].values) && has_parts(o, o->aggregates[i].second);
@@ -363,7 +363,7 @@ static bool join_ranks(options *o, const usage *u) {
     const bool rows = o->by && (o->infer || u->takes & TAKES_ROWS);
     const bool whole = o->on || binned || rows || (some && (o->by || several));
     if (ranks_count() == 1) return true;
-    if (!ranks_first_says(all_have_parts(o) && !spills && !keeps_rows(o) && !whole) &&
+    if (!ranks_first_says(all_have_parts(o, u) && !spills && !keeps_rows(o) && !whole) &&
         !ranks_alone())
         return false;
     if (ranks_count() > 1) find_share(o);

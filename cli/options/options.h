@@ -48,6 +48,7 @@
 #define TAKES_WHERE TAKES_BIT(35)      /* --where alone */
 #define TAKES_LIMIT TAKES_BIT(34)      /* -n alone */
 #define TAKES_APPEND TAKES_BIT(36)     /* --append, and with it what a table is written as */
+#define TAKES_WEIGHTS TAKES_BIT(37)    /* --weights --aweights */
 
 enum help { HELP_NONE, HELP_SHORT, HELP_ALL };
 
@@ -121,6 +122,7 @@ typedef struct options {
     bool total, hex, stats, quiet, verbose, density, log, strict, mandelbrot, view;
     enum help help;
     bool full;  /* verify: all elements */
+    bool all;   /* describe: skew and kurtosis, too */
     bool infer; /* show dtypes and their causes, not values */
     enum layout layout;
     enum form form; /* options/form.h */

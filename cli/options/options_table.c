@@ -22,6 +22,18 @@ static bool read_null_policy(const option_spec *spec, const char *text, void *to
     return true;
 }
 
+/* The value says what the weights tell. */
+static bool read_weights(const option_spec *spec, const char *text, void *to) {
+    options *o = to;
+    if (o->weights) {
+        fail(EXIT_USAGE, NULL, "--weights and --aweights exclude each other");
+        return false;
+    }
+    o->weights = text;
+    o->rules.weights = (bf_weights)spec->value;
+    return true;
+}
+
 static bool read_layout(const option_spec *spec, const char *text, void *to) {
     enum layout *layout = to;
     (void)text;
@@ -138,8 +150,15 @@ static const option_spec shared[] = {
      .read = read_choice, .at = OPTION_AT(rules.nan)},
     {"out-dtype", 0, IN_VALUES, "f64|f32", "the dtype of a float result, rounded once (f64)",
      TAKES_ROUNDING, .read = read_dtype_choice, .at = OPTION_AT(rules.out_dtype)},
-    {"ddof", 0, IN_VALUES, "0|1", "divide by n - ddof (0)", TAKES_DDOF, .read = read_choice,
-     .at = OPTION_AT(rules.ddof)},
+    {"ddof", 0, IN_VALUES, "0|1",
+     "divide by n - ddof; skew and kurtosis: 1 takes their bias out (0)", TAKES_DDOF,
+     .read = read_choice, .at = OPTION_AT(rules.ddof)},
+    {"weights", 0, IN_VALUES, "V",
+     "how often each number counts, by a file or a column of the table: NumPy's fweights",
+     TAKES_WEIGHTS, .read = read_weights, .value = BF_WEIGHTS_FREQUENCY, .file = FILE_READ},
+    {"aweights", 0, IN_VALUES, "V",
+     "how much it counts instead, which differs for --ddof 1: NumPy's aweights", TAKES_WEIGHTS,
+     .read = read_weights, .value = BF_WEIGHTS_RELIABILITY, .file = FILE_READ},
     {"overflow", 0, IN_VALUES, "error|wrap|saturate",
      "refuse integers that do not fit, take them modulo 2^bits, or (map) take the nearest (error)",
      TAKES_OVERFLOW, .read = read_choice, .at = OPTION_AT(rules.overflow)},

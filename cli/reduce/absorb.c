@@ -2,6 +2,7 @@
 
 #include "reduce/reduce.h"
 #include "reduce/texts.h"
+#include "reduce/together.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
 
@@ -16,24 +17,28 @@
 enum { WIDE_COLUMNS = 1000, WIDE_BYTES = 2 * 2 * 8 };
 enum { WIDE_NUMBERS = 1 << 19, WIDE_ROWS_LEAST = 32, WIDE_ROWS_MOST = 128 };
 
-/* Rows that are taken in step of two inputs, if one of them is copied. */
-enum { PAIR_ROWS = 1 << 17 };
-
 /* ---- one input ------------------------------------------------------------------------------- */
 
 /* The dtype of a column of text is known only at its end. So there is a state for every candidate
- * that its numbers have left; the most exact one is the answer. */
+ * that its numbers have left; the most exact one is the answer. A column that is absorbed by two
+ * reductions is two subjects. */
 typedef struct absorbing {
     task *task;
     rows *rows;
-    int candidates;
-    bf_state **states; /* [column][candidate]; NULL: the candidate is ruled out */
+    int candidates, subjects;
+    bf_state **states; /* [subject][candidate]; NULL: the candidate is ruled out */
     bf_reduction op;
     int64_t most; /* rows that are taken at a time; 0: those at hand */
 } absorbing;
 
 /* What a column or a state costs beside its words: its names, values and places in lists. */
 enum { COLUMN_BYTES = 768, STATE_BYTES = 128 };
+
+static int column_of(const absorbing *x, int subject) { return subject % x->rows->columns; }
+
+static bf_reduction op_of(const absorbing *x, int subject) {
+    return subject < x->rows->columns ? x->op : BF_KURTOSIS;
+}
 
 static int refuse_memory(const absorbing *x) {
     fail(EXIT_USAGE, x->rows->source.name,
@@ -64,14 +69,15 @@ static bf_status open_strings(const absorbing *x, int k) {
     return x->task->texts[k] ? BF_OK : BF_E_MEMORY;
 }
 
-static int open_states(absorbing *x, bf_reduction op, int64_t start) {
+static int open_states(absorbing *x, int64_t start) {
     const memory_plan *plan = &x->task->options->memory;
     const int64_t columns = x->rows->columns, room = plan->library + plan->results;
     int64_t bytes = COLUMN_BYTES * columns;
     bf_status st = BF_OK;
-    for (int k = 0; k < x->rows->columns * x->candidates && st == BF_OK; k++) {
-        const int i = k % x->candidates;
-        if (!(candidates_of(x, k / x->candidates) & 1u << i)) continue;
+    for (int k = 0; k < x->subjects * x->candidates && st == BF_OK; k++) {
+        const int i = k % x->candidates, s = k / x->candidates;
+        const bf_reduction op = op_of(x, s);
+        if (!(candidates_of(x, column_of(x, s)) & 1u << i)) continue;
         st = bf_state_create(x->task->context, op, rows_candidate(x->rows, i), &x->states[k]);
         if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(x->states[k], start);
         if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[k]);
@@ -107,13 +113,13 @@ static bf_status absorb_runs(bf_state *state, const rows_numbers *x, int64_t n) 
 
 /* Gives states of a column of integers the scale that the column has by now. What cannot hold the
  * elements then, the column is not. */
-static bf_status rescale(const absorbing *x, int k) {
-    const int scale = rows_scale(x->rows, k);
+static bf_status rescale(const absorbing *x, int s) {
+    const int k = column_of(x, s), scale = rows_scale(x->rows, k);
     bf_status st = BF_OK;
     for (int i = 0; i < x->candidates && scale > 0 && st == BF_OK; i++) {
         const bf_dtype dtype = rows_candidate(x->rows, i);
         if (!(candidates_of(x, k) & 1u << i) || (dtype != BF_I64 && dtype != BF_I128)) continue;
-        st = bf_state_rescale(x->states[k * x->candidates + i], scale);
+        st = bf_state_rescale(x->states[s * x->candidates + i], scale);
         if (st != BF_E_OVERFLOW) continue;
         rows_rule_out(x->rows, k, 1u << i);
         st = BF_OK;
@@ -132,15 +138,15 @@ static bf_state *fuller(bf_state *a, bf_state *b) {
 
 /* The integers of a column do not fit 64 bits any longer: the state of i128 goes on from that of
  * i64 or u64. */
-static bf_status widen(const absorbing *x, int k) {
+static bf_status widen(const absorbing *x, int s) {
     enum { I64, U64, I128 }; /* as candidates */
-    bf_state **of = &x->states[k * x->candidates];
+    bf_state **of = &x->states[s * x->candidates];
     const bf_state *const all = fuller(of[I64], of[U64]);
     bf_state_info info = {.size = sizeof info};
     if (!all) return BF_OK;
     bf_state_describe(all, &info);
     bf_status st = bf_state_merge(of[I128], all);
-    if (st == BF_OK && reduce_is_ordered(x->op)) st = bf_state_seek(of[I128], info.next);
+    if (st == BF_OK && reduce_is_ordered(op_of(x, s))) st = bf_state_seek(of[I128], info.next);
     for (int i = I64; i <= U64 && st == BF_OK; i++) {
         bf_state_destroy(of[i]);
         of[i] = NULL;
@@ -160,17 +166,18 @@ static bf_status absorb_strings(const absorbing *x, const rows_chunk *chunk, int
     return texts_absorb(x->task->texts[k], &view, chunk->n);
 }
 
-static bf_status absorb_column(const absorbing *x, const rows_chunk *chunk, int k) {
-    if (rows_dtype(x->rows, k) == BF_NONE) return absorb_strings(x, chunk, k);
+static bf_status absorb_subject(const absorbing *x, const rows_chunk *chunk, int s) {
+    const int k = column_of(x, s);
+    if (rows_dtype(x->rows, k) == BF_NONE) return s == k ? absorb_strings(x, chunk, k) : BF_OK;
     const rows_column *c = &chunk->columns[k];
-    const bool indexed = bf_reduction_result(x->op) >= BF_RESULT_INDEX;
+    const bool indexed = bf_reduction_result(op_of(x, s)) >= BF_RESULT_INDEX;
     const bool wide = x->candidates > 1 && rows_is_wide(x->rows, k);
-    bf_status st = wide && !x->rows->options.settled ? widen(x, k) : BF_OK;
-    if (st == BF_OK) st = rescale(x, k);
+    bf_status st = wide && !x->rows->options.settled ? widen(x, s) : BF_OK;
+    if (st == BF_OK) st = rescale(x, s);
     const unsigned can = candidates_of(x, k);
     for (int i = 0; i < x->candidates && st == BF_OK; i++) {
         if (!(can & 1u << i) || !c->as[i]) continue;
-        bf_state *const state = x->states[k * x->candidates + i];
+        bf_state *const state = x->states[s * x->candidates + i];
         rows_numbers present;
         if (!rows_present(x->rows, chunk, k, i, NULL, &present))
             st = BF_E_MEMORY;
@@ -203,9 +210,8 @@ static int absorb_chunks(absorbing *x) {
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(x->rows, x->most, &chunk);
         bf_status st = BF_OK;
-        for (int k = 0; code == EXIT_DONE && chunk.n > 0 && k < x->rows->columns && st == BF_OK;
-             k++)
-            st = absorb_column(x, &chunk, k);
+        for (int s = 0; code == EXIT_DONE && chunk.n > 0 && s < x->subjects && st == BF_OK; s++)
+            st = absorb_subject(x, &chunk, s);
         if (st == BF_E_MEMORY && has_strings(x))
             code = refuse_strings(x, st);
         else if (st != BF_OK)
@@ -218,25 +224,25 @@ static int absorb_chunks(absorbing *x) {
 /* Brings states of all ranks to the scales of the columns. */
 static int settle_scales(const absorbing *x) {
     bf_status st = BF_OK;
-    for (int k = 0; k < x->rows->columns && st == BF_OK; k++) st = rescale(x, k);
+    for (int s = 0; s < x->subjects && st == BF_OK; s++) st = rescale(x, s);
     ranks_and(x->rows->can, x->rows->held);
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->rows->source.name);
 }
 
-/* Hands out the most exact state of each column, and drops the others. */
+/* Hands out the most exact state of each subject. */
 static void choose_states(const absorbing *x, bf_state **states) {
-    for (int k = 0; k < x->rows->columns; k++) {
-        bf_state **of = &x->states[k * x->candidates];
-        if (rows_dtype(x->rows, k) == BF_NONE) continue;
-        const int chosen = __builtin_ctz(rows_can(x->rows, k));
-        states[k] = of[chosen];
+    for (int s = 0; s < x->subjects; s++) {
+        bf_state **of = &x->states[s * x->candidates];
+        if (rows_dtype(x->rows, column_of(x, s)) == BF_NONE) continue;
+        const int chosen = __builtin_ctz(rows_can(x->rows, column_of(x, s)));
+        states[s] = of[chosen];
         of[chosen] = NULL;
     }
 }
 
 /* The states come first, then the texts, if there may be any. */
 static int list_things(const absorbing *x, work_thing *things) {
-    const int n = x->rows->columns * x->candidates, columns = x->rows->columns;
+    const int n = x->subjects * x->candidates, columns = x->rows->columns;
     texts **const of = x->task->texts;
     for (int k = 0; k < n; k++) things[k] = (work_thing){.state = &x->states[k]};
     for (int k = 0; of && k < columns; k++)
@@ -245,14 +251,14 @@ static int list_things(const absorbing *x, work_thing *things) {
 }
 
 /* Walks over the rows, or over those that an earlier run has left. */
-static int walk_rows(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
+static int walk_rows(absorbing *x, int64_t start, work_thing *things) {
     work *w = &x->task->work;
     rows *const inputs[] = {x->rows};
     const char *name = x->rows->source.name;
     int code = work_begin(w, inputs, 1);
     if (code != EXIT_DONE) return code;
     if (!things || !x->states) return fail_status(BF_E_MEMORY, NULL, name);
-    code = open_states(x, op, start);
+    code = open_states(x, start);
     if (code != EXIT_DONE) return code;
     code = work_hold(w, things, list_things(x, things));
     return code == EXIT_DONE ? absorb_chunks(x) : code;
@@ -266,23 +272,23 @@ static void drop_texts(const absorbing *x) {
 }
 
 /* Begins anew with what is known of the columns by now. */
-static int restart(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
+static int restart(absorbing *x, int64_t start, work_thing *things) {
     int code;
     do {
-        for (int k = 0; k < x->rows->columns * x->candidates; k++) {
+        for (int k = 0; k < x->subjects * x->candidates; k++) {
             bf_state_destroy(x->states[k]);
             x->states[k] = NULL;
         }
         drop_texts(x);
         rows_again(x->rows);
-        code = walk_rows(x, op, start, things);
+        code = walk_rows(x, start, things);
     } while (code == ROWS_RESETTLED);
     return code;
 }
 
-static int walk_all(absorbing *x, bf_reduction op, int64_t start, work_thing *things) {
-    const int code = walk_rows(x, op, start, things);
-    return code == ROWS_RESETTLED ? restart(x, op, start, things) : code;
+static int walk_all(absorbing *x, int64_t start, work_thing *things) {
+    const int code = walk_rows(x, start, things);
+    return code == ROWS_RESETTLED ? restart(x, start, things) : code;
 }
 
 /* Rank 0 gets the strings of all. */
@@ -297,127 +303,26 @@ static int merge_strings(const absorbing *x) {
 
 static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state **states) {
     absorbing x = {.task = t, .rows = r, .candidates = rows_candidates(r), .op = op};
-    const int n = r->columns * x.candidates;
+    x.subjects = t->powers ? 2 * r->columns : r->columns;
+    const int n = x.subjects * x.candidates;
     work_thing *things = calloc((size_t)(n + r->columns), sizeof *things);
     x.states = calloc((size_t)n, sizeof(bf_state *));
     /* A file is read anew if a column is not what it seemed, and so is all for a condition. */
     r->options.settled = !r->source.stream || r->condition || t->texts;
-    int code = work_end(&t->work, walk_all(&x, op, start, things), true);
-    while (code == ROWS_RESETTLED) code = work_end(&t->work, restart(&x, op, start, things), true);
+    int code = work_end(&t->work, walk_all(&x, start, things), true);
+    while (code == ROWS_RESETTLED) code = work_end(&t->work, restart(&x, start, things), true);
     if (code == EXIT_DONE) code = settle_scales(&x);
     free(things);
     if (code == EXIT_DONE) choose_states(&x, states);
     for (int k = 0; x.states && k < n; k++) bf_state_destroy(x.states[k]);
     free(x.states);
     if (code == EXIT_DONE) code = task_merge_ranks(t, op, states, r->columns, r->source.name);
+    if (code == EXIT_DONE && t->powers)
+        code = task_merge_ranks(t, BF_KURTOSIS, states + r->columns, r->columns, r->source.name);
     return code == EXIT_DONE ? merge_strings(&x) : code;
 }
 
-/* ---- two inputs ------------------------------------------------------------------------------ */
-
-static int refuse_lengths(const rows *a, const rows *b, bool fewer) {
-    int code = source_check(&a->source);
-    if (code == EXIT_DONE) code = source_check(&b->source);
-    if (code != EXIT_DONE) return code;
-    return fail(EXIT_DATA, b->source.name, "%s: it holds %s elements than %s",
-                bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more", a->source.name);
-}
-
-/* Text has the dtype of an array beside it; two texts, the most exact that is both's, and the
- * greater scale. */
-static int match_dtypes(rows *a, rows *b) {
-    const source *sa = &a->source, *sb = &b->source;
-    if (!sa->text) rows_demand(b, rows_dtype(a, 0));
-    if (!sb->text) rows_demand(a, rows_dtype(b, 0));
-    for (int i = 0; i < rows_candidates(a) && rows_dtype(a, 0) != rows_dtype(b, 0); i++) {
-        const bf_dtype dtype = rows_candidate(a, i);
-        if (!rows_can_be(a, dtype) || !rows_can_be(b, dtype)) continue;
-        rows_take_as(a, dtype);
-        rows_take_as(b, dtype);
-    }
-    const int scale_a = rows_scale(a, 0), scale_b = rows_scale(b, 0);
-    if (rows_dtype(a, 0) == rows_dtype(b, 0)) {
-        rows_raise_scale(a, 0, scale_b);
-        rows_raise_scale(b, 0, scale_a);
-    }
-    if (!rows_may_resettle(a) && !rows_may_resettle(b)) {
-        rows_forget(a);
-        rows_forget(b);
-    }
-    if (rows_dtype(a, 0) == rows_dtype(b, 0)) return EXIT_DONE;
-    return fail(EXIT_DATA, sb->name, "dtypes do not match: this is %s, %s is %s",
-                bf_dtype_name(rows_dtype(b, 0)), sa->name, bf_dtype_name(rows_dtype(a, 0)));
-}
-
-/* Text and pipes show their dtype and their length as they are read: ROWS_RESETTLED says that the
- * dtype of one became another. */
-static int absorb_pairs(task *t, rows *a, rows *b, bf_state *state) {
-    const int64_t of_both[] = {rows_in_step(a, PAIR_ROWS), rows_in_step(b, PAIR_ROWS)};
-    const int64_t most = of_both[0] < of_both[1] ? of_both[0] : of_both[1];
-    const int i = __builtin_ctz(rows_can(a, 0)), k = __builtin_ctz(rows_can(b, 0));
-    rows_chunk of_a = {.n = 1}, of_b;
-    int code = EXIT_DONE;
-    while (code == EXIT_DONE && of_a.n > 0) {
-        code = rows_next(a, most, &of_a);
-        if (code == EXIT_DONE) code = rows_next(b, most, &of_b);
-        if (code != EXIT_DONE) break;
-        if (of_a.n != of_b.n) return refuse_lengths(a, b, of_b.n < of_a.n);
-        if (of_a.n == 0) break;
-        rows_numbers x, y;
-        const bool there = rows_present(a, &of_a, 0, i, &of_b.columns[0], &x) &&
-                           rows_present(b, &of_b, 0, k, &of_a.columns[0], &y);
-        const bf_status st =
-            there ? bf_state_absorb_pair(state, &x.numbers, &y.numbers) : BF_E_MEMORY;
-        if (st != BF_OK) code = fail_status(st, t->context, a->source.name);
-        if (code == EXIT_DONE) work_tick(&t->work);
-    }
-    return code;
-}
-
-static int walk_pairs(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
-    rows *const inputs[] = {a, b};
-    const work_thing thing = {.state = state};
-    int code = work_begin(&t->work, inputs, 2);
-    if (code != EXIT_DONE) return code;
-    bf_state_destroy(*state);
-    *state = NULL;
-    bf_status st = bf_state_create(t->context, op, rows_dtype(a, 0), state);
-    if (st == BF_OK && rows_scale(a, 0) > 0) st = bf_state_rescale(*state, rows_scale(a, 0));
-    if (st != BF_OK) return fail_status(st, t->context, a->source.name);
-    code = work_hold(&t->work, &thing, 1);
-    return code == EXIT_DONE ? absorb_pairs(t, a, b, *state) : code;
-}
-
-/* Reads both; anew if a text turns out to have another dtype than it seemed to have. */
-static int make_pairs(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
-    int code = match_dtypes(a, b);
-    while (code == EXIT_DONE && (code = walk_pairs(t, op, a, b, state)) == ROWS_RESETTLED) {
-        rows_again(a);
-        rows_again(b);
-        code = match_dtypes(a, b);
-    }
-    return code;
-}
-
-/* Another rank's rows may show the dtype, too. */
-static int absorb_two(task *t, bf_reduction op, rows *a, rows *b, bf_state **state) {
-    int code = work_end(&t->work, make_pairs(t, op, a, b, state), false);
-    while (code == ROWS_RESETTLED) {
-        bf_state_info info = {.size = sizeof info};
-        bf_state_describe(*state, &info);
-        code = match_dtypes(a, b);
-        const bool same = info.dtype == rows_dtype(a, 0) && info.scale == rows_scale(a, 0);
-        if (code == EXIT_DONE && !same) {
-            rows_again(a);
-            rows_again(b);
-            code = make_pairs(t, op, a, b, state);
-        }
-        code = work_end(&t->work, code, false);
-    }
-    return code == EXIT_DONE ? ranks_merge_states(t->context, state, 1, a->source.name) : code;
-}
-
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static int64_t bytes_of(const rows *r, const bf_state *state) {
     bf_state_info info = {.size = sizeof info};
@@ -434,11 +339,14 @@ static int threads_of(const task *t, const rows *r, int64_t bytes) {
     return useful >= most ? most : useful > 1 ? (int)useful : 1;
 }
 
-int absorb_rows(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states) {
-    const int code =
-        b ? absorb_two(t, op, a, b, states) : absorb_one(t, op, a, task_start(t, start), states);
+int absorb_rows(task *t, bf_reduction op, rows *const inputs[], int n, int64_t start,
+                bf_state **states) {
+    const int code = reduce_takes_pairs(op)
+                         ? together_absorb(t, op, inputs, n, states)
+                         : absorb_one(t, op, inputs[0], task_start(t, start), states);
     if (code != EXIT_DONE) return code;
-    t->bytes = bytes_of(a, states[0]) + (b ? bytes_of(b, states[0]) : 0);
-    t->threads = threads_of(t, a, t->bytes);
+    t->bytes = 0;
+    for (int i = 0; i < n; i++) t->bytes += bytes_of(inputs[i], states[0]);
+    t->threads = threads_of(t, inputs[0], t->bytes);
     return EXIT_DONE;
 }

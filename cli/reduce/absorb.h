@@ -5,10 +5,11 @@
 #include "input/rows.h"
 #include "reduce/task.h"
 
-/* Absorbs the rows of `a` (for BF_DOT: with those of `b`, otherwise NULL) into new states of the
- * task's context, one for each column, whose first row has the index `start`. The states begin as
+/* Absorbs the rows of inputs into new states of the task's context: of one input, whose first row
+ * has the index `start`, one for each column; of pairs as together_absorb does. The states begin as
  * NULL and are the caller's even if the call fails. Sets the task's bytes and threads. Returns an
  * exit code, having reported the failure. */
-int absorb_rows(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states);
+int absorb_rows(task *t, bf_reduction op, rows *const inputs[], int n, int64_t start,
+                bf_state **states);
 
 #endif

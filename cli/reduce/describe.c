@@ -18,7 +18,9 @@
 static const option_spec specs[] = {
     {"quantiles", 0, IN_VALUES, "LIST",
      "also show these quantiles, in percent, as in 5,50,99.9 (25,50,75)", 0, .read = read_quantiles,
-     .at = OPTION_AT(quantiles), .optional = true}};
+     .at = OPTION_AT(quantiles), .optional = true},
+    {"all", 0, IN_VALUES, NULL, "also show the skewness and the excess kurtosis", 0,
+     .read = read_flag, .at = OPTION_AT(all)}};
 const option_table describe_options = OPTION_TABLE(specs);
 
 static const usage describe_usage = {
@@ -34,9 +36,9 @@ static const usage describe_usage = {
     TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_RUNNING |
         TAKES_MEMORY | TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_INFER |
         TAKES_MANY | TAKES_EXPRESSION | TAKES_WHERE,
-    "column quantiles infer expression nan axis json csv output threads memory device help",
+    "column quantiles all infer expression nan axis json csv output threads memory device help",
     "bitfold describe x.npy\n"
-    "bitfold describe --quantiles=5,50,95 x.npy\n"
+    "bitfold describe --all --quantiles=5,50,95 x.npy\n"
     "bitfold describe --infer table.csv",
     &describe_options};
 
@@ -49,12 +51,21 @@ typedef struct list {
     int64_t seen;      /* rows of the last file, of all ranks */
 } list;
 
-static bf_status take_numbers(const task *t, const list *x, const bf_state *state, described *d) {
+static bf_status take_powers(const task *t, const bf_state *state, described *d) {
+    const bf_reduce_options *rules = &t->options->rules;
+    const bf_status st = bf_state_result_of(state, BF_SKEW, rules, &d->skew);
+    return st == BF_OK ? bf_state_result_of(state, BF_KURTOSIS, rules, &d->kurtosis) : st;
+}
+
+/* state: the description's; powers: NULL, or that of the powers. */
+static bf_status take_numbers(const task *t, const list *x, const bf_state *state,
+                              const bf_state *powers, described *d) {
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
     d->dtype = output_type(info.dtype, info.scale, d->time);
     d->nulls = x->seen - info.count;
-    return bf_state_description(state, &t->options->rules, &d->values);
+    const bf_status st = bf_state_description(state, &t->options->rules, &d->values);
+    return st == BF_OK && powers && !d->time ? take_powers(t, powers, d) : st;
 }
 
 /* Takes the strings of a column over. */
@@ -73,7 +84,8 @@ static void drop_column(described *d) {
     free(d->quantiles);
 }
 
-static int add_column(const task *t, list *x, const rows *r, int k, const bf_state *state) {
+static int add_column(const task *t, list *x, const rows *r, int k, bf_state *const states[]) {
+    const bf_state *state = states[k], *powers = t->powers ? states[r->columns + k] : NULL;
     const char *file = r->source.name;
     described *d = &x->all[x->n];
     *d = (described){.file = file,
@@ -82,7 +94,7 @@ static int add_column(const task *t, list *x, const rows *r, int k, const bf_sta
                      .percents = t->options->quantiles,
                      .values = {.size = sizeof d->values}};
     const bf_status st = r->source.text && !d->column ? BF_E_MEMORY
-                         : state                      ? take_numbers(t, x, state, d)
+                         : state                      ? take_numbers(t, x, state, powers, d)
                                                       : take_texts(&t->texts[k], d);
     if (st == BF_OK) {
         x->n++;
@@ -137,15 +149,15 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     const char *file = r->source.name;
     described *all = realloc(x->all, (size_t)(x->n + columns) * sizeof *all);
     if (all) x->all = all;
-    bf_state **states = calloc((size_t)columns, sizeof *states);
+    bf_state **states = calloc(2 * (size_t)columns, sizeof *states);
     if (r->source.text) t->texts = calloc((size_t)columns, sizeof(texts *));
     const bool made = all && states && (t->texts || !r->source.text);
     int code = made ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
-    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, r, NULL, first, states);
+    if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, inputs, 1, first, states);
     if (code == EXIT_DONE) x->seen = ranks_sum(rows_seen(r));
-    for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states[k]);
+    for (int k = 0; code == EXIT_DONE && k < columns; k++) code = add_column(t, x, r, k, states);
     code = ranks_agree(code);
     if (code == EXIT_DONE && t->options->quantiles.n > 0) code = find_quantiles(t, in, x);
     for (int k = before; k < x->n; k++) x->all[k].seconds = progress_clock() - began;
@@ -154,7 +166,7 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
         t->time = rows_time(r, 0);
         states[0] = NULL;
     }
-    for (int k = 0; states && k < columns; k++) bf_state_destroy(states[k]);
+    for (int k = 0; states && k < 2 * columns; k++) bf_state_destroy(states[k]);
     for (int k = 0; t->texts && k < columns; k++) texts_close(t->texts[k]);
     free(t->texts);
     t->texts = NULL;
@@ -188,6 +200,7 @@ static void tell_alike(described *all, int n, const options *o) {
         tables = tables || all[k].column;
     }
     for (int k = 0; k < n; k++) {
+        all[k].tells_powers = o->all;
         all[k].tells_nulls = tables;
         all[k].tells_texts = strings;
     }
@@ -222,6 +235,7 @@ static int describe_all(const options *o) {
     list x = {.n = 0};
     spool_limit_set(&x.limit, o->memory.pipes);
     int code = task_open(&t, o, false);
+    t.powers = o->all;
     if (code == EXIT_DONE) {
         code = describe_files(&t, &x);
         if (code == EXIT_DONE && o->save && x.all->texts) code = task_save_texts(&t, x.all->texts);
@@ -239,6 +253,9 @@ static int describe(const options *o) {
     if (o->infer) return infer_run(o, NULL);
     int code = task_check_condition(o, BF_DESCRIBE);
     if (code != EXIT_DONE) return code;
+    if (o->all && (o->expression || many_asked(o)))
+        return fail(EXIT_USAGE, NULL, "--all does not go with %s",
+                    o->expression ? "-e" : "--axis, --offsets or --index");
     if (o->expression) return expression_run(o, BF_DESCRIBE);
     code = check_quantiles(o);
     if (code != EXIT_DONE) return code;

@@ -10,11 +10,12 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Values; those from NULLS on are told where there may be such. Quantiles follow. */
-enum { MIN = 3, MAX = 5, NULLS = 10, DISTINCT, MODE, TIMES, VALUES };
-static const char *const names[VALUES] = {"n",    "nan",      "inf",  "min",       "argmin",
-                                          "max",  "argmax",   "sum",  "mean",      "std",
-                                          "null", "distinct", "mode", "mode_count"};
+/* Values; those from SKEW on are told where they are asked for, or there may be such. Quantiles
+ * follow. */
+enum { MIN = 3, MAX = 5, SKEW = 10, KURTOSIS, NULLS, DISTINCT, MODE, TIMES, VALUES };
+static const char *const names[VALUES] = {
+    "n",    "nan", "inf",  "min",      "argmin", "max",      "argmax", "sum",
+    "mean", "std", "skew", "kurtosis", "null",   "distinct", "mode",   "mode_count"};
 
 static bf_value number(int64_t n) { return (bf_value){.dtype = BF_I64, .as.i64 = n}; }
 
@@ -47,6 +48,8 @@ static bf_value value_of_numbers(const described *x, int i) {
     case 7: return x->time ? no_value() : d->sum;
     case 8: return x->time ? no_value() : d->mean;
     case 9: return x->time ? no_value() : d->std;
+    case SKEW: return x->skew;
+    case KURTOSIS: return x->kurtosis;
     case NULLS: return number(x->nulls);
     default: return no_value();
     }
@@ -70,12 +73,14 @@ static const char *string_of(const described *x, int i, size_t *bytes) {
 
 /* The values that are told, one after another: the next from i on. */
 static int next_value(const described *x, int i) {
+    if (i == SKEW && !x->tells_powers) i = NULLS;
     if (i == NULLS && !x->tells_nulls) i++;
     return i == DISTINCT && !x->tells_texts ? VALUES : i;
 }
 
 static int count_values(const described *x) {
-    return NULLS + x->tells_nulls + (x->tells_texts ? VALUES - DISTINCT : 0) + x->percents.n;
+    return SKEW + (x->tells_powers ? NULLS - SKEW : 0) + x->tells_nulls +
+           (x->tells_texts ? VALUES - DISTINCT : 0) + x->percents.n;
 }
 
 /* Number `shown` of the values that are told. */

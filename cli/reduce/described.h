@@ -10,12 +10,14 @@ typedef struct described {
     char *column; /* a name or a number; NULL: not of text */
     const char *dtype;
     bf_description values;
-    bf_time_kind time; /* the values are times */
-    texts *texts;      /* the column is one of strings; NULL: it is not */
-    char *mode;        /* the most frequent string, if there is one, and how often it occurs */
+    bf_value skew, kurtosis; /* where powers are told; BF_NONE: they are not there */
+    bf_time_kind time;       /* the values are times */
+    texts *texts;            /* the column is one of strings; NULL: it is not */
+    char *mode; /* the most frequent string, if there is one, and how often it occurs */
     size_t mode_bytes;
     int64_t times;
-    bool tells_nulls, tells_texts;   /* NULLs are told; some column is one of strings */
+    bool tells_powers, tells_nulls;  /* skew and kurtosis are told; NULLs are */
+    bool tells_texts;                /* some column is one of strings */
     struct wanted_percents percents; /* the quantiles that are wanted */
     void *quantiles;                 /* NULL: there are none */
     bf_dtype quantile;               /* their dtype; BF_PAIR: tagged (work/tagged.h) */

@@ -1,6 +1,7 @@
 #include "reduce/exact.h"
 
 #include "memory/temporary.h"
+#include "reduce/paired.h"
 #include "reduce/reduce.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ static int take_state(const exact *e, const bf_state *state) {
     many *x = e->x;
     bf_value values[RESULTS_COLUMNS];
     bf_status st = x->op == BF_DESCRIBE ? describe(x, state, values)
+                   : x->line            ? paired_take_line(state, &x->rules, values)
                                         : bf_state_result(state, &x->rules, values);
     if (st == BF_E_EMPTY && x->rules.empty) {
         values[0] = x->empty;

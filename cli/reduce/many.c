@@ -4,6 +4,7 @@
 #include "memory/temporary.h"
 #include "reduce/exact.h"
 #include "reduce/many_work.h"
+#include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 
@@ -17,19 +18,24 @@ bool many_asked(const options *o) {
     return o->axes.n > 0 || o->offsets || o->index || o->slots >= 0 || o->empty;
 }
 
+static int inputs_of(bf_reduction op) { return reduce_takes_pairs(op) ? 2 : 1; }
+
 static int check_output(const options *o, bf_reduction op) {
     if (o->form != FORM_NPY) return EXIT_DONE;
-    if (o->file_count > (op == BF_DOT ? 2 : 1))
+    if (o->file_count > inputs_of(op))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
     return EXIT_DONE;
 }
 
 static int check_options(const options *o, bf_reduction op) {
+    if (op == BF_SLOPE && (o->save || o->checkpoint))
+        return fail(EXIT_USAGE, NULL, "%s of many values tells of one reduction, not of a line",
+                    o->save ? "--save" : "--checkpoint");
     if (o->axes.n == 0 && !o->offsets && !o->index)
         return fail(EXIT_USAGE, NULL, "--empty needs --axis, --offsets or --index");
     if (o->empty && !many_has_empty(op))
         return fail(EXIT_USAGE, NULL, "--empty is for min, max, argmin and argmax");
-    if (o->save && o->file_count > (op == BF_DOT ? 2 : 1))
+    if (o->save && o->file_count > inputs_of(op))
         return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
     return check_output(o, op);
 }
@@ -53,7 +59,7 @@ static int open_inputs(many *x, char *const names[]) {
     return code;
 }
 
-/* The factors of a dot product have one shape; the length of a stream shows at its end. */
+/* Pairs have one shape; the length of a stream shows at its end. */
 static int check_pair(const many *x) {
     const matrix *a = &x->input[0], *b = &x->input[1];
     bool same = x->inputs == 1 || a->ndim == b->ndim;
@@ -139,7 +145,8 @@ int many_run(const options *o, bf_reduction op) {
     if (code != EXIT_DONE) return code;
     many *x = calloc(1, sizeof *x); /* too large for a small stack */
     task *t = calloc(1, sizeof *t);
-    if (x) *x = (many){.op = op, .rules = o->rules, .inputs = op == BF_DOT ? 2 : 1};
+    if (x)
+        *x = (many){.op = op, .rules = o->rules, .inputs = inputs_of(op), .line = op == BF_SLOPE};
     code = x && t ? run_task(x, t, o) : fail_status(BF_E_MEMORY, NULL, NULL);
     free(t);
     free(x);

@@ -2,6 +2,8 @@
 
 #include "memory/temporary.h"
 #include "reduce/exact.h"
+#include "reduce/paired.h"
+#include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "work/statefile.h"
@@ -37,19 +39,20 @@ bf_reduce_options many_rules(const options *o, bf_reduction op) {
 int many_open_results(many *x, bf_dtype dtype) {
     const options *o = x->task->options;
     const bool all = x->op == BF_DESCRIBE;
+    const int columns = all ? RESULTS_COLUMNS : x->line ? PAIRED_LINE : 1;
     results *r = &x->results;
     bf_dtype dtypes[RESULTS_COLUMNS] = {BF_I64, BF_I64, BF_I64};
     r->dtype = dtype;
     if (dtype == BF_I128) dtype = BF_I64; /* in arrays */
-    if (!all) dtypes[0] = bf_reduce_dtype(x->op, dtype, &o->rules);
-    for (int k = RESULTS_MIN; k < RESULTS_COLUMNS; k++) {
+    for (int k = 0; k < columns && !all; k++) dtypes[k] = bf_reduce_dtype(x->op, dtype, &o->rules);
+    for (int k = RESULTS_MIN; k < RESULTS_COLUMNS && all; k++) {
         const bf_reduce_options rules = many_rules(o, described[k - RESULTS_MIN]);
         dtypes[k] = bf_reduce_dtype(described[k - RESULTS_MIN], dtype, &rules);
     }
     results_close(r);
     r->units = bf_reduction_result(x->op) == BF_RESULT_INDEX ? 0 : r->scale;
     r->array = r->units > 0 && dtypes[0] == BF_I64 ? BF_F64 : dtypes[0];
-    results_open(r, dtypes, all ? RESULTS_COLUMNS : 1, o->memory.results);
+    results_open(r, dtypes, columns, o->memory.results);
     r->skip = o->rules.nan == BF_NAN_SKIP;
     x->rules.empty = o->empty ? &x->empty : NULL;
     x->empty.scale = r->units;
@@ -212,15 +215,21 @@ static bf_status describe_states(const many *x, int column, bf_states *states,
 
 /* ---- ways to work ---------------------------------------------------------------------------- */
 
+/* The reduction whose results are in a column, if that is not of describe. */
+static bf_reduction op_of(const many *x, int column) {
+    return x->line ? paired_line[column] : x->op;
+}
+
 /* Reduces an array, or a slab whose results are its own. */
 static int reduce_slab(many *x, const bf_array *a, const bf_array *b) {
     bf_array values = shape_values(x, a->shape[0]);
     int code = make_room(x, &values);
     for (int k = 0; k < x->results.columns && code == EXIT_DONE; k++) {
         values.dtype = x->results.column[k].dtype;
-        const bf_status st = x->op == BF_DESCRIBE ? describe_column(x, k, a, &values)
-                                                  : places_reduce(x->by, x->task->context, x->op, a,
-                                                                  b, &x->rules, &values);
+        const bf_status st =
+            x->op == BF_DESCRIBE
+                ? describe_column(x, k, a, &values)
+                : places_reduce(x->by, x->task->context, op_of(x, k), a, b, &x->rules, &values);
         code = st == BF_OK ? keep_values(x, k, &values) : many_call_failed(x, st);
     }
     if (code == EXIT_DONE) x->results.count += count_of(&values);
@@ -412,13 +421,14 @@ static bool is_float_product(const many *x) {
 }
 
 bool many_shares(const many *x) {
-    if (some_text(x) || (places_keep_first(x->by) && x->task->options->save)) return false;
+    if (some_text(x) || x->line || (places_keep_first(x->by) && x->task->options->save))
+        return false;
     return x->by->kind == BY_AXES || !is_float_product(x);
 }
 
 /* A GPU reduces at once what states keep in host memory. */
 static bool wants_gpu(const many *x) {
-    const bool kept = is_ordered(x) || x->op == BF_PROD || x->op == BF_DOT;
+    const bool kept = is_ordered(x) || x->op == BF_PROD || reduce_takes_pairs(x->op);
     return kept && options_gpu(x->task->options->device);
 }
 
@@ -438,6 +448,7 @@ static bool wants_states(const many *x) {
 static bool is_whole(const many *x) {
     const options *o = x->task->options;
     const bool simple = places_keep_first(x->by) && !x->input[0].rows.source.layout.fortran;
+    if (x->line) return !simple; /* states of many tell of one reduction */
     if (o->save || o->memory.limit > 0 || o->checkpoint || ranks_count() > 1) return false;
     return !simple && (wants_gpu(x) || (all_in_place(x) && !wants_states(x)));
 }

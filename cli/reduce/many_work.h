@@ -12,8 +12,9 @@ typedef struct many {
     bf_reduction op;
     places places, flat;
     places *by;      /* one of them */
-    matrix input[2]; /* dot has both, else there is one */
+    matrix input[2]; /* pairs have both, else there is one */
     int inputs;
+    bool line;         /* all is told that fit tells: op is BF_SLOPE */
     bool overflows;    /* integers of text have results of more than 64 bits */
     bool away;         /* rank 0 does the rest alone, and this is another one */
     spool_limit limit; /* for inputs that may be read again */

@@ -41,7 +41,8 @@ static const usage merge_usage = {
     "that the first STATE was saved with; many values of --axis, --offsets or --index are shown "
     "one a line. The value is by the options that the states were saved with, as --ddof 1, unless "
     "merge has its own.\n\n"
-    "Sums, means, variances, norms, dot products, histograms, counts, and groups of these, of "
+    "Sums, means, variances, norms, what is told of pairs, histograms, counts, and groups of "
+    "these, of "
     "medians, quantiles, modes and different values can be taken out; minima, maxima, products, "
     "first and last values cannot.\n\n"
     "argmin, argmax, describe, prod of floats, first and last values depend on the order of the "
@@ -360,40 +361,50 @@ static bool is_given(const char *name) {
     return false;
 }
 
+/* The options of a result. */
+typedef struct wanted {
+    bf_reduce_options rules;
+    const char *empty; /* NULL: none */
+} wanted;
+
 /* Takes what a part was saved with, where the command has no option of its own. */
-static void take_trailer(options *o, const trailer *from) {
-    if (!is_given("nan")) o->rules.nan = from->rules.nan;
-    if (!is_given("out-dtype")) o->rules.out_dtype = from->rules.out_dtype;
-    if (!is_given("ddof")) o->rules.ddof = from->rules.ddof;
-    if (!is_given("overflow")) o->rules.overflow = from->rules.overflow;
-    if (!is_given("empty") && from->empty[0]) o->empty = from->empty;
+static wanted take_trailer(const options *o, const trailer *from) {
+    wanted w = {o->rules, o->empty};
+    if (!is_given("nan")) w.rules.nan = from->rules.nan;
+    if (!is_given("out-dtype")) w.rules.out_dtype = from->rules.out_dtype;
+    if (!is_given("ddof")) w.rules.ddof = from->rules.ddof;
+    if (!is_given("overflow")) w.rules.overflow = from->rules.overflow;
+    w.rules.weights = from->rules.weights;
+    if (!is_given("empty") && from->empty[0]) w.empty = from->empty;
+    return w;
 }
 
 /* The option of the result that two parts were saved with differently; NULL: none. */
-static const char *differing(const options *a, const options *b) {
+static const char *differing(const wanted *a, const wanted *b) {
     const char *x = a->empty ? a->empty : "", *y = b->empty ? b->empty : "";
     return a->rules.nan != b->rules.nan               ? "nan"
            : a->rules.out_dtype != b->rules.out_dtype ? "out-dtype"
            : a->rules.ddof != b->rules.ddof           ? "ddof"
            : a->rules.overflow != b->rules.overflow   ? "overflow"
+           : a->rules.weights != b->rules.weights     ? "aweights"
            : strcmp(x, y) != 0                        ? "empty"
                                                       : NULL;
 }
 
 /* The n parts are of one result: its options are theirs. */
 static int take_trailers(options *o, part *parts, int n) {
-    const options given = *o;
-    take_trailer(o, &parts[0].saved.trailer);
+    const wanted first = take_trailer(o, &parts[0].saved.trailer);
     for (int i = 1; i < n; i++) {
-        options other = given;
-        take_trailer(&other, &parts[i].saved.trailer);
-        const char *name = differing(o, &other);
+        const wanted other = take_trailer(o, &parts[i].saved.trailer);
+        const char *name = differing(&first, &other);
         if (!name) continue;
         fail(EXIT_DATA, parts[i].file, "it was saved with another --%s than %s", name,
              parts[0].file);
-        hint("merge --%s says which one holds", name);
+        if (strcmp(name, "aweights") != 0) hint("merge --%s says which one holds", name);
         return EXIT_DATA;
     }
+    o->rules = first.rules;
+    o->empty = first.empty;
     return EXIT_DONE;
 }
 

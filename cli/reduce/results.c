@@ -4,6 +4,7 @@
 #include "input/rows.h"
 #include "memory/temporary.h"
 #include "options/form.h"
+#include "reduce/paired.h"
 #include "runtime/json.h"
 #include "runtime/ranks.h"
 
@@ -17,6 +18,15 @@ enum { BLOCK = 512 };
 
 static const char *const names[RESULTS_COLUMNS] = {"n",   "nan",    "inf", "min",  "argmin",
                                                    "max", "argmax", "sum", "mean", "std"};
+
+/* Columns are those of describe, those of a line, or one. */
+static bool is_described(const results *r) { return r->columns == RESULTS_COLUMNS; }
+
+static const char *name_of(const results *r, int k) {
+    return is_described(r)   ? names[k]
+           : r->columns == 1 ? "values"
+                             : bf_reduction_name(paired_line[k]);
+}
 
 /* The bytes of an element of a column. */
 static size_t element_bytes(const results *r, int k) {
@@ -149,6 +159,7 @@ static void name_place(const results *r, int64_t i, char text[PLACE]) {
 
 /* dtype BF_NONE: there is none, of no elements. */
 static bf_value described(const results *r, const block *b, int64_t i, int k) {
+    if (!is_described(r)) return element_of(r, b, k, i);
     const bf_value n = element_of(r, b, RESULTS_N, i), nan = element_of(r, b, RESULTS_NAN, i);
     const bool nothing = n.as.i64 - (r->skip ? nan.as.i64 : 0) == 0;
     if (nothing && k >= RESULTS_MIN && k < RESULTS_MIN + 4) return (bf_value){.dtype = BF_NONE};
@@ -176,7 +187,7 @@ static int put_descriptions(const results *r, output *out, int64_t first, const 
 
 static int put_table(const results *r, output *out) {
     fputs(out->layout == LAYOUT_TSV ? "file\tindex" : "index", out->stream);
-    for (int k = 0; k < r->columns; k++) fprintf(out->stream, "\t%s", names[k]);
+    for (int k = 0; k < r->columns; k++) fprintf(out->stream, "\t%s", name_of(r, k));
     putc('\n', out->stream);
     return put_blocks(r, out, put_descriptions, 0);
 }
@@ -222,7 +233,7 @@ static int put_described(const results *r, output *out, int64_t first, const blo
     columns[n++] = (sheet_column){.name = "index", .strings = &places};
     for (int k = 0; k < r->columns; k++) {
         for (int64_t i = 0; i < b->n; i++) values[k][i] = described(r, b, i, k);
-        columns[n++] = (sheet_column){.name = names[k], .values = values[k]};
+        columns[n++] = (sheet_column){.name = name_of(r, k), .values = values[k]};
     }
     return put_sheet(r, out, columns, n, b->n);
 }
@@ -241,26 +252,26 @@ static void put_head(const results *r, FILE *f) {
     json_begin(f, report_command_name(), r->file);
     json_text(f, "other", r->other);
     json_text(f, "dtype", output_dtype(r->dtype, r->scale));
-    if (r->columns == 1) json_integer(f, "n", r->n);
+    if (!is_described(r)) json_integer(f, "n", r->n);
     json_integers(f, "shape", r->shape, r->ndim);
 }
 
 static int put_numbers(const results *r, output *out, int64_t first, const block *b, int k) {
     FILE *f = out->stream;
     for (int64_t i = 0; i < b->n; i++) {
-        const bf_value v = r->columns > 1 ? described(r, b, i, k) : element_of(r, b, k, i);
+        const bf_value v = described(r, b, i, k);
         if (first + i > 0) putc(',', f);
         json_value(f, &v);
     }
     return EXIT_DONE;
 }
 
-/* One object: describe's values are arrays by their names. */
+/* One object: the values of several columns are arrays by their names. */
 static int put_json(const results *r, output *out, const char *device) {
     int code = EXIT_DONE;
     put_head(r, out->stream);
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
-        fprintf(out->stream, ",\"%s\":[", r->columns > 1 ? names[k] : "values");
+        fprintf(out->stream, ",\"%s\":[", name_of(r, k));
         code = put_blocks(r, out, put_numbers, k);
         putc(']', out->stream);
     }

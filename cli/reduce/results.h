@@ -28,7 +28,7 @@ typedef struct results {
     int64_t shape[BF_MAX_DIMS];
     int64_t count; /* its elements */
     bool skip;     /* describe does not count NaNs */
-    int columns;   /* 1, or those of describe */
+    int columns;   /* 1, or those of describe, or of a line (reduce/paired.h) */
     results_column column[RESULTS_COLUMNS];
     double seconds;
 } results;

@@ -3,6 +3,7 @@
 #include "options/context.h"
 #include "reduce/absorb.h"
 #include "reduce/described.h"
+#include "reduce/paired.h"
 #include "reduce/reduce.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
@@ -15,6 +16,8 @@
 bool reduce_is_ordered(bf_reduction op) {
     return op == BF_PROD || bf_reduction_result(op) >= BF_RESULT_INDEX;
 }
+
+bool reduce_takes_pairs(bf_reduction op) { return op == BF_DOT || (op >= BF_COV && op <= BF_WSTD); }
 
 static bool is_integer(bf_dtype dtype) {
     return dtype == BF_I128 || (dtype >= BF_I8 && dtype <= BF_U64);
@@ -124,23 +127,30 @@ void task_tell_speed(const task *t, const rows *r, double seconds) {
            gpu ? bf_context_device(t->context) : bf_context_isa(t->context));
 }
 
-/* Bytes in all; where only one of two arrays has a known length, the other is as long. */
-static int64_t total_bytes(const rows *a, const rows *b) {
-    const int64_t of_a = rows_bytes(a), of_b = b ? rows_bytes(b) : 0;
-    if (of_a >= 0 && of_b >= 0) return of_a + of_b;
-    const int64_t known = of_a >= 0 ? of_a : of_b;
-    return b && known >= 0 && !a->source.text && !b->source.text ? 2 * known : -1;
+/* Bytes in all; where only some of several arrays have a known length, the others are as long. */
+static int64_t total_bytes(rows *const inputs[], int n) {
+    int64_t sum = 0, longest = -1;
+    bool text = false, known = true;
+    for (int i = 0; i < n; i++) {
+        const int64_t bytes = rows_bytes(inputs[i]);
+        text = text || inputs[i]->source.text;
+        known = known && bytes >= 0;
+        longest = bytes > longest ? bytes : longest;
+        sum += bytes;
+    }
+    return known ? sum : text || longest < 0 ? -1 : n * longest;
 }
 
-int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states) {
-    task_tell_input(t, a);
-    if (b) task_tell_input(t, b);
+int task_reduce(task *t, bf_reduction op, rows *const inputs[], int n, int64_t start,
+                bf_state **states) {
+    const rows *first = inputs[0];
+    for (int i = 0; i < n; i++) task_tell_input(t, inputs[i]);
     const double began = progress_clock();
-    progress_start(a->source.name, total_bytes(a, b));
-    const int code = absorb_rows(t, op, a, b, start, states);
+    progress_start(first->source.name, total_bytes(inputs, n));
+    const int code = absorb_rows(t, op, inputs, n, start, states);
     progress_stop();
-    if (code == EXIT_DONE) task_tell_speed(t, a, progress_clock() - began);
-    if (code == EXIT_DONE) note_device(t->context, a->source.name);
+    if (code == EXIT_DONE) task_tell_speed(t, first, progress_clock() - began);
+    if (code == EXIT_DONE) note_device(t->context, first->source.name);
     return code;
 }
 
@@ -182,10 +192,20 @@ int task_save_texts(task *t, const texts *of) {
     return code;
 }
 
+/* Writes a line that fits pairs. */
+static int emit_line(task *t, const bf_state *state, result *r) {
+    bf_value line[PAIRED_LINE];
+    const bf_status st = paired_take_line(state, &t->options->rules, line);
+    if (st != BF_OK) return fail_status(st, t->context, r->file);
+    r->device = bf_context_device(t->context);
+    return paired_put_line(&t->output, r, line);
+}
+
 int task_emit(task *t, const bf_state *state, result r, int64_t base) {
     r.info.size = sizeof r.info;
     bf_state_describe(state, &r.info);
     if (r.info.op == BF_DESCRIBE) return emit_description(t, state, &r);
+    if (r.info.op == BF_SLOPE) return emit_line(t, state, &r);
     const bf_status st = bf_state_result(state, &t->options->rules, &r.value);
     if (st != BF_OK) return fail_status(st, t->context, r.file);
     if (bf_reduction_result(r.info.op) == BF_RESULT_INDEX) r.value.as.i64 -= base;

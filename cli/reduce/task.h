@@ -18,6 +18,7 @@ typedef struct task {
     int threads;
     bool whole;           /* the state to save is, as a trailer says */
     bf_time_kind time;    /* it is of times */
+    bool powers;          /* a column has a state of BF_KURTOSIS, too: they are behind the others */
     struct texts **texts; /* for columns of strings, which describe has; NULL: there can be none */
 } task;
 
@@ -46,10 +47,11 @@ int task_merge_ranks(const task *t, bf_reduction op, bf_state *states[], int n, 
 /* How the commands of values read their inputs. */
 rows_options task_rows(const task *t, bf_reduction op);
 
-/* Reduces the rows of a (for BF_DOT: with those of b, otherwise NULL) into new states, one for each
- * column, which begin as NULL; the first row has the index `start`. The states are the caller's to
- * destroy, before the task closes. Says with -v and --stats how it went. */
-int task_reduce(task *t, bf_reduction op, rows *a, rows *b, int64_t start, bf_state **states);
+/* Reduces the rows of one input, or of the n inputs of pairs, into new states (absorb_rows), which
+ * begin as NULL; the first row has the index `start`. The states are the caller's to destroy,
+ * before the task closes. Says with -v and --stats how it went. */
+int task_reduce(task *t, bf_reduction op, rows *const inputs[], int n, int64_t start,
+                bf_state **states);
 
 /* Notes what an input is; says with --stats how fast it was read, as bytes and threads tell. */
 void task_tell_input(const task *t, const rows *r);

@@ -5,6 +5,7 @@
 #include "input/share.h"
 #include "reduce/expression.h"
 #include "reduce/many.h"
+#include "reduce/pairs.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "runtime/json.h"
@@ -42,12 +43,18 @@ static const struct {
 #undef BF_X
 };
 
+static bool has_ddof(bf_reduction op) {
+    return op == BF_VAR || op == BF_STD || op == BF_SKEW || op == BF_KURTOSIS;
+}
+
+static bool has_weights(bf_reduction op) { return op == BF_MEAN || op == BF_VAR || op == BF_STD; }
+
 /* The options that a reduction takes. */
 static uint64_t taken_by(bf_reduction op) {
     const bf_result_class gives = bf_reduction_result(op);
     const bool rounds = gives == BF_RESULT_EXACT || gives == BF_RESULT_ROUNDED;
-    return TAKES_VALUE | (rounds ? TAKES_ROUNDING : 0) |
-           (op == BF_VAR || op == BF_STD ? TAKES_DDOF : 0) | (op == BF_PROD ? TAKES_OVERFLOW : 0);
+    return TAKES_VALUE | (rounds ? TAKES_ROUNDING : 0) | (has_ddof(op) ? TAKES_DDOF : 0) |
+           (has_weights(op) ? TAKES_WEIGHTS : 0) | (op == BF_PROD ? TAKES_OVERFLOW : 0);
 }
 
 /* The help of a reduction is its text as a sentence. */
@@ -157,8 +164,7 @@ static int reduce_rows(task *t, bf_reduction op, running *total, reduced *x) {
     int64_t first;
     int code = ranks_agree(make_states(t, x));
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
-    if (code == EXIT_DONE)
-        code = task_reduce(t, op, &x->rows, NULL, total->next + first, x->states);
+    if (code == EXIT_DONE) code = task_reduce(t, op, inputs, 1, total->next + first, x->states);
     if (code == EXIT_DONE) x->seen = ranks_sum(rows_seen(&x->rows));
     return code;
 }
@@ -297,6 +303,7 @@ static int name_product(options *o, char **text) {
 }
 
 static int run_value(const options *o, bf_reduction op) {
+    if (o->weights) return pairs_run_weighted(o, op);
     if (!o->expression && many_asked(o)) return many_run(o, op);
     int code = check_nulls(o, op);
     if (code == EXIT_DONE) code = task_check_condition(o, op);
@@ -310,7 +317,7 @@ int cmd_value(int argc, char **argv) {
     condition *c;
     char *product = NULL;
     int code;
-    if (op == BF_DOT) return cmd_dot(argc, argv);
+    if (reduce_takes_pairs(op)) return cmd_pairs(argc, argv);
     if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
     const usage help = usage_of(op);
     if (!options_parse(&o, argc, argv, &help, &code)) return code;

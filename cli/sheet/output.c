@@ -135,6 +135,16 @@ static int put_row(output *out, const result *r) {
     return output_sheet(out, sheet_form_of(out->options), &row, r->file);
 }
 
+void output_put_columns(FILE *f, const result *r) {
+    if (!r->columns) return;
+    fputs(",\"columns\":", f);
+    for (int k = 0; k < r->column_count; k++) {
+        putc(k > 0 ? ',' : '[', f);
+        json_string(f, r->columns[k]);
+    }
+    putc(']', f);
+}
+
 static void put_object(FILE *f, const result *r, bool tells_nulls) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
     output_format(&r->value, false, text);
@@ -142,6 +152,7 @@ static void put_object(FILE *f, const result *r, bool tells_nulls) {
     json_begin(f, report_command_name(), r->file);
     json_text(f, "other", r->other);
     json_text(f, "column", r->column);
+    output_put_columns(f, r);
     json_text(f, "expression", r->expression);
     json_text(f, "dtype", output_type(r->info.dtype, r->info.scale, r->time));
     json_integer(f, "n", r->info.count);

@@ -8,10 +8,12 @@
 #include "sheet/sheet.h"
 
 typedef struct result {
-    const char *file;       /* "-" for standard input, "total" for all files together */
-    const char *other;      /* the second file of a dot product, or NULL */
-    const char *column;     /* one of several, or NULL */
-    const char *expression; /* what is computed of the files, or NULL */
+    const char *file;           /* "-" for standard input, "total" for all files together */
+    const char *other;          /* the second file of pairs, or NULL */
+    const char *column;         /* one of several, or NULL */
+    const char *expression;     /* what is computed of the files, or NULL */
+    const char *const *columns; /* their pairs are reduced: so many names, or NULL */
+    int column_count;
     bf_state_info info;
     bf_value value;
     bf_time_kind time; /* it is of times */
@@ -56,6 +58,9 @@ int output_sheet(output *out, enum sheet_form form, const sheet *part, const cha
 
 /* The name of a file that stands beside results, as the last column of a sheet. */
 sheet_column output_file_column(const char *file);
+
+/* Adds the columns of pairs to a JSON object, if there are some. */
+void output_put_columns(FILE *f, const result *r);
 
 /* The value as text, as a result shows it: with hex, floats as %a prints them; integers have every
  * decimal digit. */

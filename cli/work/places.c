@@ -188,13 +188,14 @@ bf_status places_reduce(const places *p, bf_context *context, bf_reduction op, c
     const bf_array *x = &p->elements;
     switch (p->kind) {
     case BY_AXES:
-        return b ? bf_dot_axes(context, a, b, p->axes, p->axis_count, rules, values, NULL)
+        return b ? bf_reduce_pair_axes(context, op, a, b, p->axes, p->axis_count, rules, values,
+                                       NULL)
                  : bf_reduce_axes(context, op, a, p->axes, p->axis_count, rules, values, NULL);
     case BY_SEGMENTS:
-        return b ? bf_dot_segments(context, a, b, x, rules, values, NULL)
+        return b ? bf_reduce_pair_segments(context, op, a, b, x, rules, values, NULL)
                  : bf_reduce_segments(context, op, a, x, rules, values, NULL);
     default:
-        return b ? bf_dot_index(context, a, b, x, rules, values, NULL)
+        return b ? bf_reduce_pair_index(context, op, a, b, x, rules, values, NULL)
                  : bf_reduce_index(context, op, a, x, rules, values, NULL);
     }
 }

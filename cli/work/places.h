@@ -41,7 +41,7 @@ int places_shape(const places *p, const matrix *m, int64_t n, int64_t shape[BF_M
 /* Whether each index of the first axis has results of its own. */
 bool places_keep_first(const places *p);
 
-/* Reduces an array; for BF_DOT, with b. */
+/* Reduces an array; of pairs, with b. */
 bf_status places_reduce(const places *p, bf_context *context, bf_reduction op, const bf_array *a,
                         const bf_array *b, const bf_reduce_options *rules, const bf_array *values);
 
@@ -67,7 +67,7 @@ bf_status places_seek(const places *p, bf_states *states, const matrix *m, int64
 int64_t places_run(const places *p, int64_t row, int64_t end, int64_t *slot);
 
 /* Absorbs a slab, whose first index along the first axis is `first`, into states of all results;
- * for BF_DOT, with b. */
+ * of pairs, with b. */
 bf_status places_absorb(const places *p, bf_states *states, const bf_array *slab, const bf_array *b,
                         int64_t first);
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* Bytes: the NaN policy, the output dtype, ddof, the overflow policy, whether the state is `whole`,
- * how many columns there are, the scale of the keys, those of each aggregate, the columns (255: the
- * number of rows), the text of --empty. */
+/* Bytes: the NaN policy, the output dtype, ddof and what weights say, the overflow policy, whether
+ * the state is `whole`, how many columns there are, the scale of the keys, those of each aggregate,
+ * the columns (255: the number of rows), the text of --empty. */
 enum { SCALES_AT = 6, HEAD = SCALES_AT + 1 + OPTIONS_AGGREGATES, ROWS = 255 };
 
 trailer trailer_of(const options *o) {
@@ -22,8 +22,8 @@ static bool has_scales(const trailer *t) {
 static bool is_default(const trailer *t) {
     const bf_reduce_options *r = &t->rules;
     return r->nan == BF_NAN_PROPAGATE && r->out_dtype == BF_NONE && r->ddof == 0 &&
-           r->overflow == BF_OVERFLOW_ERROR && t->columns == 0 && t->empty[0] == '\0' &&
-           !has_scales(t) && !t->whole;
+           r->overflow == BF_OVERFLOW_ERROR && r->weights == BF_WEIGHTS_FREQUENCY &&
+           t->columns == 0 && t->empty[0] == '\0' && !has_scales(t) && !t->whole;
 }
 
 /* A byte has a scale and, above it, what times there are. */
@@ -43,9 +43,12 @@ size_t trailer_put(const trailer *t, unsigned char bytes[TRAILER_MOST]) {
     const bf_reduce_options *r = &t->rules;
     const size_t text = strlen(t->empty);
     if (is_default(t)) return 0;
-    const unsigned char head[] = {(unsigned char)r->nan,          (unsigned char)r->out_dtype,
-                                  (unsigned char)r->ddof,         (unsigned char)r->overflow,
-                                  (unsigned char)t->whole,        (unsigned char)t->columns,
+    const unsigned char head[] = {(unsigned char)r->nan,
+                                  (unsigned char)r->out_dtype,
+                                  (unsigned char)(r->ddof | (int)r->weights << 1),
+                                  (unsigned char)r->overflow,
+                                  (unsigned char)t->whole,
+                                  (unsigned char)t->columns,
                                   pack(t->key_scale, t->key_time)};
     memcpy(bytes, head, sizeof head);
     for (int i = 0; i < OPTIONS_AGGREGATES; i++)
@@ -59,9 +62,10 @@ size_t trailer_put(const trailer *t, unsigned char bytes[TRAILER_MOST]) {
 static bool get_rules(bf_reduce_options *r, const unsigned char *bytes) {
     r->nan = (bf_nan_policy)bytes[0];
     r->out_dtype = (bf_dtype)bytes[1];
-    r->ddof = bytes[2];
+    r->ddof = bytes[2] & 1;
+    r->weights = (bf_weights)(bytes[2] >> 1);
     r->overflow = (bf_overflow_policy)bytes[3];
-    return bytes[0] <= BF_NAN_ERROR && bytes[2] <= 1 && bytes[3] <= BF_OVERFLOW_SATURATE &&
+    return bytes[0] <= BF_NAN_ERROR && bytes[2] <= 3 && bytes[3] <= BF_OVERFLOW_SATURATE &&
            (r->out_dtype == BF_NONE || r->out_dtype == BF_F32 || r->out_dtype == BF_F64);
 }
 

@@ -1,4 +1,5 @@
 /* Reductions of many at once; a row has the results of all reductions. */
+#include "reduce/reduce.h"
 #include "works/data.h"
 #include "works/works.h"
 
@@ -18,7 +19,7 @@ static bool is_placed(const task *t) { return t->what == SEGMENTS || t->what == 
 
 /* Is the saved form of the states told, not their results? Such states are in host memory. */
 static bool tells_by_states(const task *t) {
-    return reduction_of(t) == BF_DOT || reduction_of(t) == BF_DESCRIBE;
+    return reduce_takes_pairs(reduction_of(t)) || reduction_of(t) == BF_DESCRIBE;
 }
 
 static int64_t count_of(const task *t) {
@@ -79,18 +80,19 @@ static bf_status create(const task *t, work_object *o) {
 
 static bf_status absorb_places(const task *t, bf_states *states, const bf_array *part,
                                const bf_array *places) {
-    const bool dot = reduction_of(t) == BF_DOT;
+    const bool pairs = reduce_takes_pairs(reduction_of(t));
     if (t->what == INDEX)
-        return dot ? bf_states_absorb_pair_index(states, part, part, places)
-                   : bf_states_absorb_index(states, part, places);
-    return dot ? bf_states_absorb_pair_segments(states, part, part, places)
-               : bf_states_absorb_segments(states, part, places);
+        return pairs ? bf_states_absorb_pair_index(states, part, part, places)
+                     : bf_states_absorb_index(states, part, places);
+    return pairs ? bf_states_absorb_pair_segments(states, part, part, places)
+                 : bf_states_absorb_segments(states, part, places);
 }
 
 static bf_status absorb_axis(const task *t, bf_states *states, const bf_array *part) {
     const int axis = t->what == AXIS_1;
-    return reduction_of(t) == BF_DOT ? bf_states_absorb_pair_axes(states, part, part, &axis, 1)
-                                     : bf_states_absorb_axes(states, part, &axis, 1);
+    return reduce_takes_pairs(reduction_of(t))
+               ? bf_states_absorb_pair_axes(states, part, part, &axis, 1)
+               : bf_states_absorb_axes(states, part, &axis, 1);
 }
 
 static bf_status absorb(task *t, work_object *o, int64_t first, int64_t end) {

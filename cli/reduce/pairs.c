@@ -1,0 +1,367 @@
+#define _GNU_SOURCE /* asprintf */
+/* dot, cov, corr and fit: numbers that stand side by side; and mean, var and std with weights. */
+#include "reduce/pairs.h"
+
+#include "columns/condition.h"
+#include "columns/values.h"
+#include "command.h"
+#include "expression/inputs.h"
+#include "input/share.h"
+#include "options/form.h"
+#include "reduce/expressions.h"
+#include "reduce/many.h"
+#include "reduce/paired.h"
+#include "reduce/reduce.h"
+#include "reduce/task.h"
+#include "reduce/together.h"
+#include "runtime/progress.h"
+#include "runtime/ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the commands ---------------------------------------------------------------------------- */
+
+#define TAKES_PAIRS                                                                                \
+    (TAKES_STDIN | TAKES_INPUT | TAKES_NAN | TAKES_ROUNDING | TAKES_RUNNING | TAKES_MEMORY |       \
+     TAKES_SAVE | TAKES_WORK | TAKES_OUTPUT | TAKES_SHEET | TAKES_MANY | TAKES_EXPRESSION |        \
+     TAKES_WHERE)
+#define OPERANDS                                                                                   \
+    "They are two FILEs of one shape and dtype, or two columns of a table (--column A,B). One "    \
+    "FILE may be '-', standard input. Text is read in the dtype of an array beside it; decimals "  \
+    "are what is written. With -e they are expressions, as in -e 'log(x), y'."
+#define MATRIX                                                                                     \
+    "\n\nOf three and more columns or FILEs there is a matrix of the results of each two, in one " \
+    "pass. With NULLs and --nan skip, each is of the rows where both have a number."
+#define COMMON                                                                                     \
+    "column expression where nan out-dtype axis json csv output save threads memory device help"
+
+static const struct {
+    bf_reduction op;
+    usage usage;
+} commands[] = {
+    {BF_DOT,
+     {"[OPTIONS] A B",
+      "The dot product of A and B: the exact sum of the exact products, rounded once. " OPERANDS,
+      TAKES_PAIRS, COMMON, "bitfold dot x.npy y.npy\nbitfold dot --column height,weight table.csv",
+      NULL}},
+    {BF_COV,
+     {"[OPTIONS] A B", "The covariance of A and B, from exact sums, rounded once. " OPERANDS MATRIX,
+      TAKES_PAIRS | TAKES_DDOF | TAKES_ARRAY, "ddof " COMMON,
+      "bitfold cov --ddof 1 x.npy y.npy\nbitfold cov --column height,weight table.csv", NULL}},
+    {BF_CORR,
+     {"[OPTIONS] A B",
+      "Pearson's correlation of A and B, from exact sums, rounded once; NaN where one is "
+      "constant. " OPERANDS MATRIX,
+      TAKES_PAIRS | TAKES_ARRAY, COMMON,
+      "bitfold corr x.npy y.npy\nbitfold corr --column height,weight table.csv", NULL}},
+    {BF_SLOPE,
+     {"[OPTIONS] A B",
+      "The line that fits B to A best (least squares): its slope, its intercept, and r2, its share "
+      "of the variance of B. Each is from exact sums, rounded once. " OPERANDS,
+      TAKES_PAIRS, COMMON, "bitfold fit x.npy y.npy\nbitfold fit --column height,weight table.csv",
+      NULL}}};
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+typedef struct pairs {
+    task task;
+    bf_reduction op;
+    int count; /* files */
+    rows *inputs, **input;
+    int columns; /* all files have so many together */
+    const char **names;
+    char **kept; /* names that are to be freed */
+    bf_state **states;
+    spool_limit limit;
+    double began;
+} pairs;
+
+static bool takes_many(bf_reduction op) { return op == BF_COV || op == BF_CORR; }
+
+/* The length of a text or a stream shows at its end. */
+static bool same_shape(const source *a, const source *b) {
+    const bool shaped = !a->raw && !b->raw && !a->text && !b->text;
+    if (!shaped && (a->text || b->text) && (a->layout.ndim > 1 || b->layout.ndim > 1)) return false;
+    if (!shaped) return a->count < 0 || b->count < 0 || a->count == b->count;
+    bool same = a->layout.ndim == b->layout.ndim;
+    for (int d = 0; same && d < a->layout.ndim; d++)
+        same = a->layout.shape[d] == b->layout.shape[d];
+    return same;
+}
+
+static int check_shapes(const pairs *x) {
+    const source *first = &x->inputs[0].source;
+    for (int i = 1; i < x->count; i++)
+        if (!same_shape(first, &x->inputs[i].source))
+            return fail(EXIT_DATA, x->inputs[i].source.name, "%s: it is not that of %s",
+                        bf_status_string(BF_E_SHAPE), first->name);
+    return EXIT_DONE;
+}
+
+/* Whether there are as many columns, or expressions, as the command takes. */
+static int check_count(const pairs *x) {
+    const options *o = x->task.options;
+    const char *name = o->files[0];
+    if (x->columns < 2 && o->expression)
+        return fail(EXIT_USAGE, NULL, "-e needs two expressions, with a comma between them");
+    if (x->columns < 2) {
+        fail(EXIT_USAGE, NULL, "two files are needed, not %d", x->count);
+        hint("--column A,B takes two columns of a table");
+        return EXIT_USAGE;
+    }
+    if (x->columns == 2) return o->form == FORM_NPY ? form_check(o, FORMS_OF_TEXT) : EXIT_DONE;
+    if (!takes_many(x->op))
+        return fail(EXIT_USAGE, name, "two columns are needed, not %d", x->columns);
+    if (o->save) return fail(EXIT_USAGE, name, "--save takes two columns, not %d", x->columns);
+    return EXIT_DONE;
+}
+
+static int check_columns(const pairs *x) {
+    const source *s = &x->inputs[0].source;
+    if (s->text && s->text->layout.listed_count > x->inputs[0].columns)
+        return fail(EXIT_USAGE, s->name, "a column is listed twice: '%s'",
+                    x->task.options->input.text.columns);
+    return check_count(x);
+}
+
+/* One file is a table; each of several has a column. */
+static int open_inputs(pairs *x) {
+    const options *o = x->task.options;
+    const rows_options how = {.threads = o->threads,
+                              .settled = true,
+                              .digits = BF_SCALE_MOST_I128,
+                              .keep = &x->limit,
+                              .memory = o->memory.input / (x->count > 1 ? x->count : 2),
+                              .slab = options_slab(o),
+                              .nulls = true};
+    input in = o->input;
+    in.text.table = x->count == 1;
+    spool_limit_set(&x->limit, o->memory.pipes);
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->count && code == EXIT_DONE; i++) {
+        code = x->count == 1 ? rows_open(&x->inputs[i], o->files[i], &in, &how)
+                             : rows_open_column(&x->inputs[i], o->files[i], &in, &how);
+        if (code == EXIT_DONE) x->columns += x->inputs[i].columns;
+    }
+    if (code == EXIT_DONE && x->inputs[0].source.text) rows_order_as_listed(&x->inputs[0]);
+    if (code == EXIT_DONE) code = check_columns(x);
+    return code == EXIT_DONE ? check_shapes(x) : code;
+}
+
+/* Elements pair by their index, so different orders must become one. */
+static int prepare_inputs(pairs *x) {
+    bool mixed = false;
+    int code = EXIT_DONE;
+    for (int i = 1; i < x->count; i++)
+        mixed = mixed || x->inputs[i].source.layout.fortran != x->inputs[0].source.layout.fortran;
+    for (int i = 0; i < x->count; i++) x->inputs[i].options.ordered = mixed;
+    code = share_rows(x->input, x->count, NULL);
+    for (int i = 0; i < x->count && code == EXIT_DONE; i++) code = rows_prepare(&x->inputs[i]);
+    return ranks_agree(code);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Makes room for so many columns: their names, and states. */
+static bool open_columns(pairs *x) {
+    x->names = calloc((size_t)x->columns + 1, sizeof *x->names);
+    x->kept = calloc((size_t)x->columns + 1, sizeof *x->kept);
+    x->states = calloc((size_t)together_states(x->columns) + 1, sizeof(bf_state *));
+    return x->names && x->kept && x->states;
+}
+
+/* The names of the columns of a table, or those of the files. */
+static int name_columns(pairs *x) {
+    for (int k = 0; k < x->columns; k++) {
+        if (x->count == 1 && !(x->kept[k] = rows_column_name(&x->inputs[0], k)))
+            return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+        x->names[k] = x->count == 1 ? x->kept[k] : x->task.options->files[k];
+    }
+    return EXIT_DONE;
+}
+
+static bf_state_info info_of(const bf_state *state) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state_describe(state, &info);
+    return info;
+}
+
+static bf_status fill_matrix(const pairs *x, bf_value *values, int64_t *counts) {
+    bf_status st = BF_OK;
+    for (int i = 0; i < x->columns; i++)
+        for (int j = 0; j <= i && st == BF_OK; j++) {
+            const bf_state *state = x->states[together_state(i, j)];
+            const int at = i * x->columns + j, turned = j * x->columns + i;
+            st = bf_state_result(state, &x->task.options->rules, &values[at]);
+            values[turned] = values[at];
+            counts[turned] = counts[at] = info_of(state).count;
+        }
+    return st;
+}
+
+static int emit_matrix(pairs *x, result *r) {
+    const size_t n = (size_t)x->columns * (size_t)x->columns;
+    bf_value *const values = malloc(n * sizeof *values);
+    int64_t *const counts = malloc(n * sizeof *counts);
+    const paired_matrix m = {x->columns, values, counts};
+    const bf_status st = values && counts ? fill_matrix(x, values, counts) : BF_E_MEMORY;
+    r->info = info_of(x->states[0]);
+    r->device = bf_context_device(x->task.context);
+    const int code = st == BF_OK ? paired_put_matrix(&x->task.output, r, &m)
+                                 : fail_status(st, x->task.context, r->file);
+    free(values);
+    free(counts);
+    return code;
+}
+
+static int emit(pairs *x, int64_t seen) {
+    const options *o = x->task.options;
+    const bool several = x->count == 1 || x->columns > 2 || o->expression;
+    result r = {o->files[0], .other = several ? NULL : o->files[1],
+                .columns = several ? x->names : NULL, .column_count = x->columns,
+                .seconds = progress_clock() - x->began};
+    if (x->columns > 2) return emit_matrix(x, &r);
+    r.nulls = seen - info_of(x->states[0]).count;
+    return task_emit(&x->task, x->states[0], r, 0);
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
+static int reduce_columns(pairs *x) {
+    int code = ranks_agree(open_inputs(x));
+    if (code == EXIT_DONE) code = prepare_inputs(x);
+    if (code != EXIT_DONE) return code;
+    code = open_columns(x) ? name_columns(x) : fail_status(BF_E_MEMORY, NULL, NULL);
+    code = ranks_agree(code);
+    if (code == EXIT_DONE) code = task_reduce(&x->task, x->op, x->input, x->count, 0, x->states);
+    if (code != EXIT_DONE) return code;
+    return ranks_agree(emit(x, ranks_sum(rows_seen(&x->inputs[0]))));
+}
+
+static int reduce_expressions(pairs *x) {
+    const char *list = x->task.options->expression;
+    int64_t seen;
+    x->columns = expressions_count(list);
+    if (!open_columns(x) || !expressions_split(list, x->kept))
+        return fail_status(BF_E_MEMORY, NULL, NULL);
+    for (int k = 0; k < x->columns; k++) x->names[k] = x->kept[k];
+    int code = check_count(x);
+    if (code == EXIT_DONE)
+        code = expressions_absorb(&x->task, x->op, x->kept, x->columns, x->states, &seen);
+    return code == EXIT_DONE ? emit(x, seen) : code;
+}
+
+static int run_task(pairs *x, const options *o) {
+    x->began = progress_clock();
+    int code = task_open(&x->task, o, false);
+    if (code != EXIT_DONE) return code;
+    code = o->expression ? reduce_expressions(x) : reduce_columns(x);
+    return task_close(&x->task, code, x->states ? x->states[0] : NULL);
+}
+
+static bool open_pairs(pairs *x, int count) {
+    x->count = count;
+    x->inputs = calloc((size_t)count, sizeof *x->inputs);
+    x->input = calloc((size_t)count, sizeof *x->input);
+    for (int i = 0; x->inputs && x->input && i < count; i++) {
+        x->inputs[i].source.fd = -1;
+        x->input[i] = &x->inputs[i];
+    }
+    return x->inputs && x->input;
+}
+
+static void close_pairs(pairs *x) {
+    for (int i = 0; x->inputs && i < x->count; i++) rows_close(&x->inputs[i]);
+    for (int i = 0; x->states && i < together_states(x->columns); i++)
+        bf_state_destroy(x->states[i]);
+    for (int k = 0; x->kept && k < x->columns; k++) free(x->kept[k]);
+    free(x->kept);
+    free(x->names);
+    free(x->states);
+    free(x->input);
+    free(x->inputs);
+    task_free(&x->task);
+}
+
+/* Expressions are those of one rank, from the first row to the last. */
+static int check_expressions(const options *o) {
+    const char *const with = many_asked(o)       ? "--axis, --offsets or --index"
+                             : o->checkpoint     ? "--checkpoint"
+                             : ranks_count() > 1 ? "ranks"
+                                                 : NULL;
+    return with ? fail(EXIT_USAGE, NULL, "-e of pairs does not go with %s", with)
+                : expressed_check(o->file_count);
+}
+
+static int check_line(const options *o, bf_reduction op) {
+    const bool many = many_asked(o);
+    if (o->expression) return check_expressions(o);
+    if (o->file_count > 1 && o->where)
+        return fail(EXIT_USAGE, NULL, "--where needs one FILE, a table");
+    if (o->file_count == 2 || (!many && (o->file_count == 1 || takes_many(op)))) return EXIT_DONE;
+    return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
+}
+
+int pairs_run(const options *o, bf_reduction op) {
+    int code = check_line(o, op);
+    if (code != EXIT_DONE) return code;
+    if (many_asked(o)) return many_run(o, op);
+    pairs *x = calloc(1, sizeof *x); /* too large for a small stack */
+    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
+    x->op = op;
+    code = open_pairs(x, o->file_count) ? run_task(x, o) : fail_status(BF_E_MEMORY, NULL, NULL);
+    close_pairs(x);
+    free(x);
+    return code;
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* Lists the weights, which are a column of the table, or of a file the letter b, behind the
+ * numbers.
+ */
+static int run_listed(options *o, bf_reduction op, const char *weights) {
+    const char **const list = o->expression ? &o->expression : &o->input.text.columns;
+    char *both;
+    if (!*list)
+        return fail(EXIT_USAGE, o->weights, "there is no such file, and a column needs --column");
+    if (asprintf(&both, "%s,%s", *list, weights) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
+    *list = both;
+    const int code = pairs_run(o, op);
+    free(both);
+    return code;
+}
+
+int pairs_run_weighted(const options *o, bf_reduction op) {
+    const bf_reduction weighted = op == BF_MEAN ? BF_WMEAN : op == BF_VAR ? BF_WVAR : BF_WSTD;
+    char *files[] = {o->files[0], (char *)(uintptr_t)o->weights};
+    options own = *o;
+    bool file;
+    if (o->file_count != 1)
+        return fail(EXIT_USAGE, NULL, "--weights needs one FILE, not %d", o->file_count);
+    if (o->total) return fail(EXIT_USAGE, NULL, "--weights does not go with --total");
+    const int code = values_is_file(o, o->weights, &file);
+    if (code != EXIT_DONE) return code;
+    if (!file) return run_listed(&own, weighted, values_column(o->weights));
+    own.files = files;
+    own.file_count = 2;
+    return o->expression ? run_listed(&own, weighted, "b") : pairs_run(&own, weighted);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+int cmd_pairs(int argc, char **argv) {
+    options o;
+    condition *c;
+    int i = 0, code;
+    const bool fit = strcmp(argv[0], "fit") == 0;
+    const bf_reduction op = fit ? BF_SLOPE : bf_reduction_from_name(argv[0]);
+    while (commands[i].op != op) i++;
+    if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
+    code = condition_open(&c, &o);
+    if (code == EXIT_DONE) code = pairs_run(&o, op);
+    condition_close(c);
+    return code;
+}

@@ -1,0 +1,274 @@
+#include "reduce/together.h"
+
+#include "memory/buffer.h"
+#include "runtime/ranks.h"
+#include "runtime/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that are taken in step of several inputs, if one of them is copied. */
+enum { STEP_ROWS = 1 << 17 };
+
+/* What a state costs beside what it saves. */
+enum { STATE_BYTES = 128 };
+
+/* A column: of which input, and of which of its columns. */
+typedef struct paired_column {
+    rows *of;
+    rows_chunk *chunk; /* the input's, at hand */
+    int at;
+} paired_column;
+
+typedef struct together {
+    task *task;
+    bf_reduction op;
+    rows *const *inputs;
+    int input_count, count; /* inputs, and their columns */
+    rows_chunk *chunks;     /* each input's */
+    paired_column *members; /* the columns */
+    bf_state **states;
+    int state_count;
+    work_thing *things; /* show the states */
+    buffer numbers;     /* keep one column while the other of its input is looked at */
+} together;
+
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+static bf_dtype dtype_of(const paired_column *m) { return rows_dtype(m->of, m->at); }
+
+/* The first column that has not the dtype of the first; NULL: there is none. */
+static const paired_column *find_other(const together *x) {
+    for (int k = 1; k < x->count; k++)
+        if (dtype_of(&x->members[k]) != dtype_of(&x->members[0])) return &x->members[k];
+    return NULL;
+}
+
+static bool all_can_be(const together *x, bf_dtype dtype) {
+    bool can = true;
+    for (int i = 0; i < x->input_count; i++) can = can && rows_can_be(x->inputs[i], dtype);
+    return can;
+}
+
+/* Text has the dtype of an array beside it. */
+static void demand_dtypes(const together *x) {
+    for (int i = 0; i < x->input_count; i++) {
+        if (x->inputs[i]->source.text) continue;
+        for (int k = 0; k < x->input_count; k++)
+            if (k != i) rows_demand(x->inputs[k], rows_dtype(x->inputs[i], 0));
+    }
+}
+
+static void match_scales(const together *x) {
+    int most = 0;
+    for (int k = 0; k < x->count; k++) {
+        const int scale = rows_scale(x->members[k].of, x->members[k].at);
+        most = scale > most ? scale : most;
+    }
+    for (int k = 0; k < x->count; k++) rows_raise_scale(x->members[k].of, x->members[k].at, most);
+}
+
+/* Nothing has to be read again. */
+static void forget_streams(const together *x) {
+    bool may = false;
+    for (int i = 0; i < x->input_count; i++) may = may || rows_may_resettle(x->inputs[i]);
+    for (int i = 0; i < x->input_count && !may; i++) rows_forget(x->inputs[i]);
+}
+
+/* Columns of text have the most exact dtype that is each one's, and the greatest scale. */
+static int match_dtypes(const together *x) {
+    const rows *first = x->inputs[0];
+    demand_dtypes(x);
+    for (int i = 0; i < rows_candidates(first) && find_other(x); i++) {
+        const bf_dtype dtype = rows_candidate(first, i);
+        if (!all_can_be(x, dtype)) continue;
+        for (int k = 0; k < x->input_count; k++) rows_take_as(x->inputs[k], dtype);
+    }
+    const paired_column *other = find_other(x);
+    if (!other) match_scales(x);
+    forget_streams(x);
+    if (!other) return EXIT_DONE;
+    return fail(EXIT_DATA, other->of->source.name, "dtypes do not match: this is %s, %s is %s",
+                bf_dtype_name(dtype_of(other)), first->source.name,
+                bf_dtype_name(dtype_of(&x->members[0])));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The numbers of a column, in rows where it and the other column have one. */
+static bool look(const paired_column *m, const paired_column *beside, rows_numbers *out) {
+    const int candidate = __builtin_ctz(rows_can(m->of, m->at));
+    return rows_present(m->of, m->chunk, m->at, candidate, &beside->chunk->columns[beside->at],
+                        out);
+}
+
+/* Keeps numbers that the next look at their input would overwrite. */
+static bool keep(together *x, rows_numbers *numbers) {
+    const size_t bytes = (size_t)numbers->numbers.shape[0] * bf_dtype_size(numbers->numbers.dtype);
+    void *const room = buffer_take(&x->numbers, bytes);
+    if (room && bytes > 0) memcpy(room, numbers->numbers.data, bytes);
+    numbers->numbers.data = room;
+    return room != NULL;
+}
+
+static bf_status absorb_pair(together *x, const paired_column *a, const paired_column *b,
+                             bf_state *state) {
+    rows_numbers of_a, of_b;
+    bool there = look(a, b, &of_a);
+    if (there && of_a.at && a->of == b->of) there = keep(x, &of_a);
+    there = there && look(b, a, &of_b);
+    return there ? bf_state_absorb_pair(state, &of_a.numbers, &of_b.numbers) : BF_E_MEMORY;
+}
+
+static bf_status absorb_chunk(together *x) {
+    const paired_column *m = x->members;
+    bf_status st = BF_OK;
+    if (x->count == 2) return absorb_pair(x, &m[0], &m[1], x->states[0]);
+    for (int i = 0; i < x->count; i++)
+        for (int j = 0; j <= i && st == BF_OK; j++)
+            st = absorb_pair(x, &m[i], &m[j], x->states[together_state(i, j)]);
+    return st;
+}
+
+static int refuse_lengths(const together *x, int i) {
+    const rows *a = x->inputs[0], *b = x->inputs[i];
+    int code = source_check(&a->source);
+    if (code == EXIT_DONE) code = source_check(&b->source);
+    if (code != EXIT_DONE) return code;
+    return fail(EXIT_DATA, b->source.name, "%s: it holds %s elements than %s",
+                bf_status_string(BF_E_SHAPE), x->chunks[i].n < x->chunks[0].n ? "fewer" : "more",
+                a->source.name);
+}
+
+static int next_chunks(together *x, int64_t most) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < x->input_count && code == EXIT_DONE; i++)
+        code = rows_next(x->inputs[i], most, &x->chunks[i]);
+    for (int i = 1; i < x->input_count && code == EXIT_DONE; i++)
+        if (x->chunks[i].n != x->chunks[0].n) return refuse_lengths(x, i);
+    return code;
+}
+
+/* Rows to take at a time; 0: those at hand, of one input. */
+static int64_t find_step(const together *x) {
+    int64_t most = INT64_MAX;
+    for (int i = 0; i < x->input_count; i++) {
+        const int64_t step = rows_in_step(x->inputs[i], STEP_ROWS);
+        most = step < most ? step : most;
+    }
+    return x->input_count > 1 ? most : 0;
+}
+
+/* ROWS_RESETTLED says that the dtype of a column, or the scale, became another. */
+static int absorb_chunks(together *x) {
+    const int64_t most = find_step(x);
+    int code;
+    while ((code = next_chunks(x, most)) == EXIT_DONE && x->chunks[0].n > 0) {
+        const bf_status st = absorb_chunk(x);
+        if (st != BF_OK) return fail_status(st, x->task->context, x->inputs[0]->source.name);
+        work_tick(&x->task->work);
+    }
+    return code;
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static int refuse_memory(const together *x) {
+    fail(EXIT_USAGE, x->inputs[0]->source.name,
+         "--memory is too small: there is no room for the states of %d pairs", x->state_count);
+    hint("states take at most a half of --memory; --column takes some columns");
+    return EXIT_USAGE;
+}
+
+static int make_states(together *x) {
+    const memory_plan *plan = &x->task->options->memory;
+    const bf_dtype dtype = dtype_of(&x->members[0]);
+    const int scale = rows_scale(x->members[0].of, x->members[0].at);
+    bf_status st = BF_OK;
+    int64_t bytes = 0;
+    for (int i = 0; i < x->state_count && st == BF_OK; i++) {
+        bf_state_destroy(x->states[i]);
+        x->states[i] = NULL;
+        st = bf_state_create(x->task->context, x->op, dtype, &x->states[i]);
+        if (st == BF_OK && scale > 0) st = bf_state_rescale(x->states[i], scale);
+        if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[i]);
+        if (plan->limit > 0 && bytes > plan->library + plan->results) return refuse_memory(x);
+    }
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->inputs[0]->source.name);
+}
+
+static int walk(together *x) {
+    work *w = &x->task->work;
+    int code = work_begin(w, x->inputs, x->input_count);
+    if (code == EXIT_DONE) code = make_states(x);
+    if (code == EXIT_DONE) code = work_hold(w, x->things, x->state_count);
+    return code == EXIT_DONE ? absorb_chunks(x) : code;
+}
+
+static void read_again(const together *x) {
+    for (int i = 0; i < x->input_count; i++) rows_again(x->inputs[i]);
+}
+
+/* Reads all; anew if a text turns out to have another dtype than it seemed to have. */
+static int walk_all(together *x) {
+    int code = match_dtypes(x);
+    while (code == EXIT_DONE && (code = walk(x)) == ROWS_RESETTLED) {
+        read_again(x);
+        code = match_dtypes(x);
+    }
+    return code;
+}
+
+/* Whether the states are of the dtype and the scale that the columns have. */
+static bool are_settled(const together *x) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state_describe(x->states[0], &info);
+    return info.dtype == dtype_of(&x->members[0]) &&
+           info.scale == rows_scale(x->members[0].of, x->members[0].at);
+}
+
+/* Another rank's rows may show the dtype, too. */
+static int absorb_all(together *x) {
+    work *w = &x->task->work;
+    int code = work_end(w, walk_all(x), false);
+    while (code == ROWS_RESETTLED) {
+        code = match_dtypes(x);
+        if (code == EXIT_DONE && !are_settled(x)) {
+            read_again(x);
+            code = walk_all(x);
+        }
+        code = work_end(w, code, false);
+    }
+    return code;
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static bool open_together(together *x) {
+    int k = 0;
+    for (int i = 0; i < x->input_count; i++) x->count += x->inputs[i]->columns;
+    x->state_count = together_states(x->count);
+    x->chunks = calloc((size_t)x->input_count, sizeof *x->chunks);
+    x->members = calloc((size_t)x->count, sizeof *x->members);
+    x->things = calloc((size_t)x->state_count, sizeof *x->things);
+    if (!x->chunks || !x->members || !x->things) return false;
+    for (int i = 0; i < x->input_count; i++)
+        for (int at = 0; at < x->inputs[i]->columns; at++)
+            x->members[k++] = (paired_column){x->inputs[i], &x->chunks[i], at};
+    for (int i = 0; i < x->state_count; i++) x->things[i] = (work_thing){.state = &x->states[i]};
+    return true;
+}
+
+int together_absorb(task *t, bf_reduction op, rows *const inputs[], int n, bf_state **states) {
+    together x = {.task = t, .op = op, .inputs = inputs, .input_count = n, .states = states};
+    const char *name = inputs[0]->source.name;
+    const bool open = open_together(&x);
+    int code = ranks_agree(open ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, name));
+    if (code == EXIT_DONE) code = absorb_all(&x);
+    if (code == EXIT_DONE) code = ranks_merge_states(t->context, states, x.state_count, name);
+    buffer_free(&x.numbers);
+    free(x.chunks);
+    free(x.members);
+    free(x.things);
+    return code;
+}

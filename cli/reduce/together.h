@@ -1,0 +1,20 @@
+/* From columns that are read in step to states of pairs. */
+#ifndef BITFOLD_CLI_REDUCE_TOGETHER_H
+#define BITFOLD_CLI_REDUCE_TOGETHER_H
+
+#include "input/rows.h"
+#include "reduce/task.h"
+
+/* How many states there are of so many columns: of two, one; of more, one of each two columns and
+ * of each with itself. together_state is that of columns i and j, where j <= i. */
+static inline int together_states(int columns) {
+    return columns == 2 ? 1 : columns * (columns + 1) / 2;
+}
+static inline int together_state(int i, int j) { return i * (i + 1) / 2 + j; }
+
+/* Absorbs all columns of n inputs, of the first input first, into new states, which begin as NULL
+ * and are the caller's even if the call fails. Returns an exit code, having reported the failure.
+ */
+int together_absorb(task *t, bf_reduction op, rows *const inputs[], int n, bf_state **states);
+
+#endif
