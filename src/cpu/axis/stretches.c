@@ -12,11 +12,14 @@ enum {
 };
 _Static_assert((int)WIDE_MOST >= (int)BF_STRETCH_MOST, "a stretch has room");
 
+/* The totals of a sum, by level and stretch. */
+typedef int64_t stretch_totals[BF_LEVELS_MAX][BF_STRETCHES];
+
 typedef struct task {
     bf_axis_job *job;
     bf_taker *taker;
     bf_axis_sum sums[BF_AXIS_SUMS];
-    int64_t (*totals)[BF_LEVELS_MAX][BF_STRETCHES]; /* of each sum */
+    stretch_totals *totals; /* one for each sum */
 } task;
 
 bool bf_can_take_stretches(const bf_axis_job *job) {
@@ -26,7 +29,7 @@ bool bf_can_take_stretches(const bf_axis_job *job) {
 
 size_t bf_stretches_room(const bf_axis_job *job) {
     const size_t wide = bf_axis_widens(job) ? 2 * WIDE_MOST * sizeof(float) : 0;
-    return wide + BF_AXIS_SUMS * sizeof *((task *)NULL)->totals;
+    return wide + BF_AXIS_SUMS * sizeof(stretch_totals);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ typedef struct bf_axis_sum {
     bf_window_memory window; /* the totals' window; levels 0: there are none */
 } bf_axis_sum;
 
-/* Those of BF_KIND_COMOMENTS are BF_PAIR_SUMS; of other kinds at most these. */
+/* BF_KIND_COMOMENTS has the sums of pairs (axis.h), and other kinds at most these two. */
 enum { BF_AXIS_ELEMENTS, BF_AXIS_PRODUCTS, BF_AXIS_TWO, BF_AXIS_SUMS = BF_PAIR_SUMS };
 
 /* The dtype that the loops take elements as: 16-bit floats as f32. */

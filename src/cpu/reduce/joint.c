@@ -11,12 +11,12 @@
 #include "rules/reduce/sum.h"
 
 enum {
-    SPAN = 2048,     /* pairs whose parts are absorbed in turn, from the cache */
-    BLOCK = 512,     /* elements that are copied, or multiplied, at a time */
+    SPAN = 4096,     /* pairs whose parts are absorbed in turn, from the cache */
+    BLOCK = 896,     /* elements that are copied, or multiplied, at a time */
     RULES_BELOW = 8, /* elements that no window holds, and those of fewer */
     CARRY_SPANS = 16,
-    SAMPLE = 64,     /* the first window is chosen by so many, */
-    SPARE = 5,       /* and by so many bits for others that are smaller */
+    SAMPLE = 64,     /* so many pairs choose the first window */
+    SPARE = 5,       /* with bits to spare for others that are smaller */
     BEYOND = 1 << 20 /* any exponent */
 };
 
@@ -47,7 +47,7 @@ static const term all_terms[] = {
 typedef struct joint {
     bf_reducer *reducer;
     bf_kind kind;
-    bf_dtype dtype; /* of the elements: f16 and bf16, whose layouts are those of f32, are widened */
+    bf_dtype dtype; /* f16 and bf16 are widened: their layouts are those of f32 */
     bf_parts parts;
     int64_t *words;
     int count;
@@ -95,11 +95,62 @@ static bf_i128 load(bf_dtype dtype, const char *x, size_t i) {
     return (bf_i128)bf_load_bits(x + i * (size_t)bytes, bytes);
 }
 
+/* limbs += the product of `count` magnitudes, times 2^position. */
+static void add_product(int64_t *limbs, int position, const uint64_t m[BF_FACTORS_MOST], int count,
+                        bool negative) {
+    const bf_u128 x = count > 1 ? (bf_u128)m[0] * m[1] : m[0];
+    const bf_u128 y = count == 4 ? (bf_u128)m[2] * m[3] : count == 3 ? m[2] : 1;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            const uint64_t of_x = (uint64_t)(x >> 64 * i), of_y = (uint64_t)(y >> 64 * k);
+            if (of_x != 0 && of_y != 0)
+                bf_limbs_add_product(limbs, position + 64 * (i + k), of_x, of_y, negative);
+        }
+}
+
+/* Adds the products of one pair to all parts. */
+static inline __attribute__((always_inline)) void take_pair(joint *j, bf_finite a, bf_finite b) {
+    for (int p = 0; p < j->parts.count; p++) {
+        const bf_part *to = &j->parts.part[p];
+        uint64_t m[BF_FACTORS_MOST] = {0};
+        for (int i = 0; i < to->a; i++) m[i] = a.magnitude;
+        for (int i = 0; i < to->b; i++) m[to->a + i] = b.magnitude;
+        const bool negative = (a.negative && to->a % 2 != 0) != (b.negative && to->b % 2 != 0);
+        add_product(j->words + to->at, to->a * a.position + to->b * b.position, m, to->a + to->b,
+                    negative);
+    }
+}
+
+/* Inlined, with each dtype a constant, so that the rules compile to its shifts. */
+static inline __attribute__((always_inline)) void take_pairs(joint *j, const span *s,
+                                                             bf_dtype dtype) {
+    for (size_t i = 0; i < s->n; i++) {
+        const uint64_t a = (uint64_t)load(dtype, s->a, i), b = (uint64_t)load(dtype, s->b, i);
+        if (!bf_dtype_is_float(dtype)) {
+            take_pair(j, bf_decode_integer(dtype, a), bf_decode_integer(dtype, b));
+            continue;
+        }
+        const bf_format f = bf_format_of(dtype);
+        const int special = bf_sum_special_joint(j->kind, f, a, b);
+        if (special)
+            j->words[special]++;
+        else
+            take_pair(j, bf_decode(f, a), bf_decode(f, b));
+    }
+}
+
 static void absorb_by_rules(joint *j, const span *s) {
     const int64_t count = j->words[BF_SUM_COUNT]; /* counted by the caller */
-    for (size_t i = 0; i < s->n; i++)
-        bf_sum_take_joint(j->kind, s->dtype, &j->parts, j->words, load(s->dtype, s->a, i),
-                          load(s->dtype, s->b, i));
+    switch (s->dtype) {
+    case BF_F64: take_pairs(j, s, BF_F64); break;
+    case BF_F32: take_pairs(j, s, BF_F32); break;
+    case BF_I128:
+        for (size_t i = 0; i < s->n; i++)
+            bf_sum_take_joint(j->kind, s->dtype, &j->parts, j->words, load(s->dtype, s->a, i),
+                              load(s->dtype, s->b, i));
+        break;
+    default: take_pairs(j, s, s->dtype); break;
+    }
     j->words[BF_SUM_COUNT] = count;
 }
 
@@ -227,14 +278,14 @@ static bool add_terms(const joint *j, const span *s, const char *const at[]) {
 static __attribute__((noinline)) bool add_products(const joint *j, const span *s) {
     const bf_reduce_loops *loops = j->reducer->isa->reduce;
     const bool wide = s->dtype == BF_F64;
-    double x[BLOCK], p[BLOCK], e[BLOCK];
+    double p[BLOCK], xe[BLOCK]; /* x of f32, e of f64 */
     const char *const at[FACTORS] = {[A] = s->a,
                                      [B] = s->b,
-                                     [X] = wide ? s->a : (const char *)x,
+                                     [X] = wide ? s->a : (const char *)xe,
                                      [P] = (const char *)p,
-                                     [E] = (const char *)e};
-    return (wide ? loops->split_f64 : loops->split_f32)(s->a, s->b != NULL ? s->b : s->a, s->n, x,
-                                                        p, e) &&
+                                     [E] = (const char *)xe};
+    return (wide ? loops->split_f64 : loops->split_f32)(s->a, s->b != NULL ? s->b : s->a, s->n, xe,
+                                                        p, xe) &&
            add_terms(j, s, at);
 }
 

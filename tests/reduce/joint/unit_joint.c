@@ -124,7 +124,7 @@ typedef struct lines {
     int axis;
     int64_t count;
     bf_reduce_options options;
-    answer *expected; /* of each op, of each line */
+    answer *expected; /* op by op */
 } lines;
 
 static void check_lines(bf_context *context, void *data) {
