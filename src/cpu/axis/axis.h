@@ -125,8 +125,8 @@ struct bf_axis_job {
 
 /* What a worker keeps in its room. */
 typedef struct bf_taker {
-    uint64_t used;
-    const bf_lines *began; /* by bf_reduce_long: the lines that it has taken pieces of */
+    _Alignas(64) uint64_t used; /* the room behind it begins a cache line */
+    const bf_lines *began;      /* by bf_reduce_long: the lines that it has taken pieces of */
     bf_reducer reducer;
     bool mixed[BF_LINES_MOST]; /* reducer.mixed of each line */
     char *tile[2];             /* room for copies */
