@@ -193,6 +193,62 @@ static void lines_have_the_bits_of_their_elements_alone(void **unused) {
     bf_context_destroy(rules);
 }
 
+/* ---- segments -------------------------------------------------------------------------------- */
+
+enum { SEGMENTS = 150, LONGEST = 200 };
+
+typedef struct segments {
+    bf_array a, b, offsets;
+    bf_reduce_options options;
+    answer expected[OPS][SEGMENTS];
+} segments;
+
+static void check_segments(bf_context *context, void *data) {
+    const segments *x = data;
+    double values[SEGMENTS];
+    const bf_array out = bf_array_of(BF_F64, values, SEGMENTS);
+    for (int i = 0; i < OPS; i++) {
+        const bf_status status =
+            takes_pairs(ops[i])
+                ? bf_reduce_pair_segments(context, ops[i], &x->a, &x->b, &x->offsets, &x->options,
+                                          &out, NULL)
+                : bf_reduce_segments(context, ops[i], &x->a, &x->offsets, &x->options, &out, NULL);
+        if (status != BF_OK) fail_msg("%s", bf_context_message(context));
+        for (int l = 0; l < SEGMENTS; l++)
+            if (memcmp(&values[l], &x->expected[i][l].bits, 8) != 0)
+                fail_msg("%s of segment %d: %a", bf_reduction_name(ops[i]), l, values[l]);
+    }
+}
+
+static void segments_have_the_bits_of_their_elements_alone(void **unused) {
+    (void)unused;
+    static const int64_t most[] = {4, 30, LONGEST};
+    static double a[SEGMENTS * LONGEST], b[SEGMENTS * LONGEST];
+    static segments x;
+    int64_t offsets[SEGMENTS + 1] = {0};
+    bf_context *rules = make_context("generic", 1);
+    uint64_t seed = 4;
+    for (int c = 0; c < 3 * KINDS; c++) {
+        for (int l = 0; l < SEGMENTS; l++) offsets[l + 1] = offsets[l] + pick(&seed, most[c % 3]);
+        const int64_t n = offsets[SEGMENTS];
+        x.a = bf_array_of(BF_F64, a, n);
+        x.b = bf_array_of(BF_F64, b, n);
+        x.offsets = bf_array_of(BF_I64, offsets, SEGMENTS + 1);
+        x.options = any_options(&seed);
+        fill_kind(BF_F64, (char *)a, n, c / 3, &seed);
+        fill_kind(BF_F64, (char *)b, n, c / 3, &seed);
+        for (int i = 0; i < OPS; i++)
+            for (int l = 0; l < SEGMENTS; l++) {
+                const int64_t length = offsets[l + 1] - offsets[l];
+                const bf_array first = bf_array_of(BF_F64, a + offsets[l], length);
+                const bf_array second = bf_array_of(BF_F64, b + offsets[l], length);
+                x.expected[i][l] = reduce(rules, ops[i], &first, &second, &x.options);
+            }
+        on_every_context(check_segments, &x);
+    }
+    bf_context_destroy(rules);
+}
+
 /* ---- what is known --------------------------------------------------------------------------- */
 
 static double value_of(bf_context *context, bf_reduction op, const double *a, const double *b,
@@ -238,6 +294,7 @@ UNIT_TESTS(joint) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_paths_have_the_bits_of_the_rules),
         cmocka_unit_test(lines_have_the_bits_of_their_elements_alone),
+        cmocka_unit_test(segments_have_the_bits_of_their_elements_alone),
         cmocka_unit_test(multiples_correlate_to_one),
     };
     return RUN_TESTS(tests, NULL, NULL);
