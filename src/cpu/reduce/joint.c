@@ -47,7 +47,7 @@ static const term all_terms[] = {
 typedef struct joint {
     bf_reducer *reducer;
     bf_kind kind;
-    bf_dtype dtype; /* f16 and bf16 are widened: their layouts are those of f32 */
+    bf_dtype dtype; /* floats of 16 bits are widened to f32 */
     bf_parts parts;
     int64_t *words;
     int count;
