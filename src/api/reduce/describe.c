@@ -74,6 +74,8 @@ bf_status bf_state_description(const bf_state *state, const bf_reduce_options *o
     return bf_leave(state->context, describe_state(state, BF_NONE, options, description));
 }
 
+enum { SHORT = 2048 }; /* elements that several passes take less time than a state */
+
 /* Finishes one value of a short array. */
 static bool take_value(bf_context *context, bf_job *job, bf_reduction op,
                        const bf_reduce_options *options, bf_value *value) {
@@ -92,7 +94,7 @@ static bool describe_short(bf_context *context, const bf_array *array,
     bf_job job;
     if (description == NULL ||
         bf_read_reduce_options(context, BF_SUM, array->dtype, given, &exact) != BF_OK ||
-        !bf_reduce_at_once(context, BF_DESCRIBE, array, NULL, &job))
+        !bf_reduce_at_once(context, BF_DESCRIBE, array, NULL, &job) || job.count > SHORT)
         return false;
     own = all = exact;
     own.out_dtype = BF_NONE; /* extremes keep their type */

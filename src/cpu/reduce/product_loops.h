@@ -31,7 +31,8 @@ INLINE void fold_elements(folds *f, const char *x) {
 
 INLINE folds load_folds(const bf_node *from) {
     folds f = {.special = {0}};
-    for (int i = 0; i < BF_FOLDS; i++) {
+    for (int k = 0; k < BF_FOLDS / LANES; k++) f.hi[k] = broadcast(1.0);
+    for (int i = 0; from != NULL && i < BF_FOLDS; i++) {
         f.hi[i / LANES][i % LANES] = from[i].hi;
         f.lo[i / LANES][i % LANES] = from[i].lo;
         f.exponent[i / LANES][i % LANES] = from[i].exponent;
@@ -47,9 +48,10 @@ INLINE void store_folds(const folds *f, int64_t elements, bf_node *to) {
     }
 }
 
-static bool product_folds(const void *elements, size_t n, bf_node *to, bool *negative) {
+static bool product_folds(const void *elements, size_t n, const bf_node *from, bf_node *to,
+                          bool *negative) {
     const char *x = elements;
-    folds f = load_folds(to);
+    folds f = load_folds(from);
     for (size_t i = 0; i < n; i += BF_FOLDS, x += 8 * BF_FOLDS) {
         prefetch_row(x, 8 * BF_FOLDS);
         fold_elements(&f, x);

@@ -28,19 +28,26 @@ static const char *element(const bf_job *job, int64_t i) {
     return (const char *)job->a + (size_t)i * (size_t)bf_dtype_bytes(job->dtype);
 }
 
+static void floats_to_doubles(const char *from, double *to, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        float x;
+        memcpy(&x, from + k * sizeof x, sizeof x);
+        to[k] = (double)x;
+    }
+}
+
 /* Converts n elements from i on, at most BLOCK, to doubles. */
 static void to_doubles(const bf_isa *isa, const bf_job *job, int64_t i, double *to, size_t n) {
     float block[BLOCK];
     const char *from = element(job, i);
     if (job->dtype == BF_F64) {
         memcpy(to, from, n * sizeof *to);
-        return;
-    }
-    if (job->dtype == BF_F32)
-        memcpy(block, from, n * sizeof *block);
-    else
+    } else if (job->dtype == BF_F32) {
+        floats_to_doubles(from, to, n);
+    } else {
         bf_widen_halves(isa, job->dtype, from, block, n);
-    for (size_t k = 0; k < n; k++) to[k] = (double)block[k];
+        floats_to_doubles((const char *)block, to, n);
+    }
 }
 
 static uint64_t bits_of(double x) {
@@ -82,8 +89,7 @@ static bf_node leaf_node(const bf_isa *isa, const bf_job *job, int64_t i, void *
         for (int k = 0; k < BF_LEAF; k += BLOCK) to_doubles(isa, job, i + k, copy + k, BLOCK);
         leaf = copy;
     }
-    for (int k = 0; k < BF_FOLDS; k++) folds[k] = bf_node_one();
-    if (loop != NULL && loop(leaf, BF_LEAF, folds, &negative)) {
+    if (loop != NULL && loop(leaf, BF_LEAF, NULL, folds, &negative)) {
         counts[BF_PRODUCT_TREE_COUNT] += BF_LEAF;
         counts[BF_PRODUCT_TREE_NEGATIVE] ^= negative;
         return bf_node_of_folds(folds);
@@ -125,7 +131,7 @@ static bool take_folds(const bf_isa *isa, const double *x, int64_t n, int64_t *w
     if (n == 0 || loop == NULL) return false;
     if (words[BF_PRODUCT_TREE_END] < bf_product_tree_first_leaf(words)) return false;
     bf_product_tree_load_folds(words, folds);
-    if (!loop(x, (size_t)n, folds, &negative)) return false;
+    if (!loop(x, (size_t)n, folds, folds, &negative)) return false;
     for (int i = 0; i < BF_FOLDS; i++)
         bf_product_tree_store(words + BF_PRODUCT_TREE_FOLDS_AT + i * BF_NODE_WORDS, folds[i]);
     words[BF_PRODUCT_TREE_COUNT] += n;

@@ -53,10 +53,12 @@ typedef bf_split (*bf_integer_dot_loop)(const void *a, const void *b, size_t n);
  * them is NaN, else leaves it. */
 typedef int64_t (*bf_extreme_loop)(const void *x, size_t n, bool *nan);
 
-/* Multiplies n doubles, the first of which belongs to fold 0 and the last to the last, into the
- * folds of a leaf (rules/reduce/product_tree.h); *negative: whether an odd number of them is
- * negative. False, with nothing done, if any is zero, subnormal, infinite or NaN. */
-typedef bool (*bf_folds_loop)(const void *x, size_t n, struct bf_node *folds, bool *negative);
+/* Sets to[] to the folds of a leaf (rules/reduce/product_tree.h), from[] (NULL: none have begun)
+ * times n doubles, the first of which belongs to fold 0 and the last to the last; *negative:
+ * whether an odd number of them is negative. False, with nothing done, if any is zero, subnormal,
+ * infinite or NaN. */
+typedef bool (*bf_folds_loop)(const void *x, size_t n, const struct bf_node *from,
+                              struct bf_node *to, bool *negative);
 
 typedef struct bf_reduce_loops {
     int one_level_bits; /* what a window of one level takes: BF_WINDOW_BITS, or more */

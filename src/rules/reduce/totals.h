@@ -90,7 +90,7 @@ BF_RULE bf_leading bf_leading_of_magnitude(const bf_magnitude *x) {
     return r;
 }
 
-/* The same of x and `below`, which is in units 2^(BF_WINDOW_BITS+1) times as small. */
+/* Finds those of x and `below`, which is in units 2^(BF_WINDOW_BITS+1) times as small. */
 BF_RULE bf_leading bf_leading_of_parts(bf_i128 x, int64_t below, int exponent, bool *negative) {
     const int bits = BF_WINDOW_BITS + 1;
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
