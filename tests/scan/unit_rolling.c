@@ -389,19 +389,27 @@ static void windows_that_lose_the_first(void **unused) {
     }
 }
 
-/* Many short lines: their windows do not reach into each other. */
+/* Many short lines, of rows or of columns: their windows do not reach into each other. */
 static void check_short_lines(bf_context *context, void *arg) {
     const line *whole = arg;
     line l = *whole;
     const int64_t step = l.options.step > 0 ? l.options.step : 1, results = (l.n + step - 1) / step;
     const int64_t lines = N * 9 / l.n;
-    const bf_array x = {data + 1, l.dtype, 2, {lines, l.n}, {l.n, 1}};
-    const bf_array y = {found + 1, l.to, 2, {lines, results}, {results, 1}};
+    const bf_array rows = {data + 1, l.dtype, 2, {lines, l.n}, {l.n, 1}};
+    const bf_array columns = {data + 1, l.dtype, 2, {l.n, lines}, {1, l.n}};
     l.pitch = 1;
-    if (roll(context, &l, &x, 1, &y) != BF_OK) fail_msg("%s", bf_context_message(context));
-    for (int64_t i = 0; i < lines; i += 1 + CASE_STEP) {
-        l.data = whole->data + i * l.n * (int64_t)bf_dtype_size(l.dtype);
-        assert_windows(context, &l, found + 1 + i * results * (int64_t)bf_dtype_size(l.to), 1);
+    for (int axis = 0; axis < 2; axis++) {
+        const bf_array y = {found + 1,
+                            l.to,
+                            2,
+                            {axis ? lines : results, axis ? results : lines},
+                            {axis ? results : 1, axis ? 1 : results}};
+        if (roll(context, &l, axis ? &rows : &columns, axis, &y) != BF_OK)
+            fail_msg("%s", bf_context_message(context));
+        for (int64_t i = 0; i < lines; i += 1 + CASE_STEP) {
+            l.data = whole->data + i * l.n * (int64_t)bf_dtype_size(l.dtype);
+            assert_windows(context, &l, found + 1 + i * results * (int64_t)bf_dtype_size(l.to), 1);
+        }
     }
 }
 

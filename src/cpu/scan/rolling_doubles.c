@@ -248,11 +248,12 @@ INLINE bool clean(const slide *s, double *x) {
 }
 
 /* Do the windows before each of n, from result k on, gain one element, and lose `out`? Those of a
- * number of elements never take more than one step. */
+ * number of elements never take more than one step, but for the first one of a tile. */
 INLINE bool is_steady(const slide *s, int64_t k, int n, int out) {
     const bf_rolling_job *job = s->t->job;
+    const int by = job->first == NULL && n > 1 ? n - 1 : 1;
     if (job->step != 1) return false;
-    for (int i = job->first == NULL ? n - 1 : 0; i < n; i++)
+    for (int i = 0; i < n; i += by)
         if (bf_rolling_first(job, k + i) != s->first + out * (1 + i) ||
             bf_rolling_end(job, k + i) != s->end + 1 + i)
             return false;
