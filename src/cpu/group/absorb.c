@@ -58,6 +58,10 @@ static bool is_new(const bf_group_partition *s) {
     return n - (int64_t)s->size <= n / NEW_SHARE;
 }
 
+static bool is_crowded(const bf_group_partition *s) {
+    return s->size > BF_PARTITION_CROWD || s->size * s->accumulators.stride > BF_PARTITION_WORDS;
+}
+
 /* BF_E_MEMORY: there is none, or the worker stops. */
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     few_job *job = arg;
@@ -67,7 +71,7 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
         return BF_E_MEMORY;
     }
     atomic_fetch_add(&job->done, n);
-    bool stops = partition->size > BF_PARTITION_CROWD || (job->new_stop && is_new(partition));
+    bool stops = is_crowded(partition) || (job->new_stop && is_new(partition));
     return stops ? BF_E_MEMORY : BF_OK;
 }
 

@@ -21,10 +21,11 @@ enum {
     BF_ROWS_LEAST = 1 << 15,              /* rows or groups that are worth a thread */
     BF_PARTITION_BITS = 8,                /* so many bits of a hash choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
-    BF_RANGE_STEPS = 1 << 12,    /* by which a range of ranks is found */
-    BF_DIRECT_RANKS = 1 << 15,   /* the numbers of so many are found without a search */
-    BF_PARTITION_FAR = 50,       /* buckets: random keys are never so far from home */
-    BF_PARTITION_CROWD = 1 << 18 /* groups that are too many for one partition */
+    BF_RANGE_STEPS = 1 << 12,     /* by which a range of ranks is found */
+    BF_DIRECT_RANKS = 1 << 15,    /* the numbers of so many are found without a search */
+    BF_PARTITION_FAR = 50,        /* buckets: random keys are never so far from home */
+    BF_PARTITION_CROWD = 1 << 18, /* groups that are too many for one partition */
+    BF_PARTITION_WORDS = 1 << 20  /* and so are those whose records have more words */
 };
 
 typedef struct bf_group_partition {

@@ -36,49 +36,61 @@ typedef struct joint_rows {
     int64_t n;
 } joint_rows;
 
-/* Adds a number of n words, without a sign, times 2^position. */
+/* Adds a number of n words, without a sign, times 2^position. What is above its words changes only
+ * as long as there is a carry, or of a negative number none. */
 static ALWAYS_INLINE void add_long(const place *p, size_t slot, const uint64_t *m, int n,
                                    bool negative, uint64_t position) {
     const unsigned shift = position % 64;
     const uint64_t sign = mask_of(negative);
     int64_t *sum = p->sums + slot * p->stride;
-    bf_u128 carry = negative;
-    uint64_t below = 0;
-    for (int k = (int)(position / 64), i = 0; k < p->words; k++, i++) {
+    uint64_t carry = negative, below = 0;
+    int k = (int)(position / 64);
+    for (int i = 0; i <= n && k < p->words; i++, k++) {
         const uint64_t word = i < n ? m[i] : 0;
         const uint64_t x = word << shift | below >> 1 >> (63 - shift);
+        const bf_u128 total = (bf_u128)(uint64_t)sum[k] + (x ^ sign) + carry;
         below = word;
-        carry += (bf_u128)(uint64_t)sum[k] + (x ^ sign);
-        sum[k] = (int64_t)(uint64_t)carry;
-        carry >>= 64;
+        sum[k] = (int64_t)(uint64_t)total;
+        carry = (uint64_t)(total >> 64);
+    }
+    for (; k < p->words && carry != negative; k++) {
+        const bf_u128 total = (bf_u128)(uint64_t)sum[k] + sign + carry;
+        sum[k] = (int64_t)(uint64_t)total;
+        carry = (uint64_t)(total >> 64);
     }
 }
 
-static ALWAYS_INLINE uint64_t power_position(const bf_part *part, int a, int b) {
-    return (uint64_t)(int64_t)(part->a * a + part->b * b);
+/* The parts of a kind are constants where it is one: loops over them are unrolled. */
+static ALWAYS_INLINE bf_part part_of(bf_kind kind, int k) {
+    const int powers = bf_kind_part(kind, k);
+    return (bf_part){.a = powers >> 4, .b = powers & 15};
 }
 
-static ALWAYS_INLINE bool is_nothing(const bf_part *part, uint64_t a, uint64_t b) {
-    return (part->a > 0 && a == 0) || (part->b > 0 && b == 0);
+static ALWAYS_INLINE uint64_t power_position(bf_part part, int a, int b) {
+    return (uint64_t)(int64_t)(part.a * a + part.b * b);
+}
+
+static ALWAYS_INLINE bool is_nothing(bf_part part, uint64_t a, uint64_t b) {
+    return (part.a > 0 && a == 0) || (part.b > 0 && b == 0);
 }
 
 /* Adds a^i * b^j to its sum. */
-static ALWAYS_INLINE void add_power(const place *p, size_t slot, const bf_part *part,
-                                    const factors *a, const factors *b, int64_t i) {
+static ALWAYS_INLINE void add_power(const place *p, size_t slot, bf_part part, const factors *a,
+                                    const factors *b, int64_t i) {
     uint64_t term[BF_FACTORS_MOST] = {0};
-    const int length = part->a + part->b;
-    term[0] = part->a > 0 ? a->magnitude[i] : b->magnitude[i];
+    const int length = part.a + part.b;
+    term[0] = part.a > 0 ? a->magnitude[i] : b->magnitude[i];
     for (int k = 1; k < length; k++) {
-        const uint64_t by = k < part->a ? a->magnitude[i] : b->magnitude[i];
-        bf_u128 carry = 0;
+        const uint64_t by = k < part.a ? a->magnitude[i] : b->magnitude[i];
+        uint64_t carry = 0;
         for (int w = 0; w <= k; w++) {
-            carry += (bf_u128)term[w] * by;
-            term[w] = (uint64_t)carry;
-            carry >>= 64;
+            const bf_u128 product = (bf_u128)term[w] * by + carry;
+            term[w] = (uint64_t)product;
+            carry = (uint64_t)(product >> 64);
         }
     }
     const bool negative =
-        (part->a % 2 != 0 && a->negative[i]) != (part->b % 2 != 0 && b->negative[i]);
+        (part.a % 2 != 0 && a->negative[i]) != (part.b % 2 != 0 && b->negative[i]);
     add_long(p, slot, term, length, negative,
              power_position(part, a->position[i], b->position[i]) - p->first);
 }
@@ -100,7 +112,6 @@ static bool count_odd(const joint_rows *r, bf_kind kind, int64_t i) {
  * each kind as a constant. */
 static ALWAYS_INLINE int64_t add_joint(const joint_rows *r, bf_kind kind, const factors *a,
                                        const factors *b, int64_t n) {
-    const bf_parts parts = bf_parts_of(kind, BF_F64); /* exponents are those of every dtype */
     const bool counted = (r->counts & BF_COUNT_ROWS) != 0;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t x = a->magnitude[i], y = b->magnitude[i];
@@ -110,16 +121,21 @@ static ALWAYS_INLINE int64_t add_joint(const joint_rows *r, bf_kind kind, const 
             if (counted) count_row(&r->places[0], r->slots[i]);
             continue;
         }
-        for (int k = 0; k < parts.count; k++) {
-            const bf_part *part = &parts.part[k];
+#pragma GCC unroll 5
+        for (int k = 0; k < BF_PARTS_MOST; k++) {
+            const bf_part part = part_of(kind, k);
             const uint64_t position = power_position(part, a->position[i], b->position[i]);
-            fits &= is_nothing(part, x, y) || position - r->places[k].first < r->places[k].end;
+            fits &= is_nothing(part, x, y) || part.a + part.b == 0 ||
+                    position - r->places[k].first < r->places[k].end;
         }
         if (!fits) return i;
         if (counted) count_row(&r->places[0], r->slots[i]);
-        for (int k = 0; k < parts.count; k++)
-            if (!is_nothing(&parts.part[k], x, y))
-                add_power(&r->places[k], r->slots[i], &parts.part[k], a, b, i);
+#pragma GCC unroll 5
+        for (int k = 0; k < BF_PARTS_MOST; k++) {
+            const bf_part part = part_of(kind, k);
+            if (part.a + part.b > 0 && !is_nothing(part, x, y))
+                add_power(&r->places[k], r->slots[i], part, a, b, i);
+        }
     }
     return n;
 }
