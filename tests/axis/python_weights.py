@@ -115,6 +115,15 @@ class Weights(unittest.TestCase):
         for weights in ([0, 0], [1, -1], [-0.0, 0.0]):
             self.assertTrue(math.isnan(bitfold.mean([1, 2], weights=weights)))
 
+    def test_weights_of_infinite_elements_count(self):
+        inf, x, w = math.inf, np.array([math.inf, 1, math.inf, 1, -math.inf]), np.array([2.0, 1, -3, 1, 1e300])
+        expected = [inf, inf, -inf]
+        self.assertEqual(bitfold.segment_mean(x, [0, 2, 4, 5], weights=w).tolist(), expected)
+        self.assertEqual(bitfold.index_mean(3, np.array([0, 0, 1, 1, 2]), x, weights=w).tolist(), expected)
+        self.assertEqual([bitfold.mean(x[a:b], weights=w[a:b]) for a, b in ((0, 2), (2, 4), (4, 5))], expected)
+        many = bitfold.index_mean(1, np.zeros(300, "i8"), np.tile(x[2:4], 150), weights=np.tile(w[2:4], 150))
+        self.assertEqual(many.tolist(), [inf])
+
     def test_dtypes(self):
         x = np.array([0.5, 1.5], "f4")
         for kind in ("i1", "i4", "u2", "f8", "f2", "?"):

@@ -313,7 +313,7 @@ static unsigned bands_of(const bf_accumulator_column *c, unsigned part) {
 /* Makes the memory that value i needs, at which a loop has stopped. */
 static bool make_room(bf_accumulators *a, bf_accumulator_column *c, unsigned part,
                       const bf_rows_batch *b, int64_t i) {
-    if (is_special_row(c, b, i))
+    if (c->specials == NULL && is_special_row(c, b, i))
         return !a->uncounted && bf_accumulator_column_hold_specials(c, a->room);
     return widen_for(a, c, bands_of(c, part), b, i, a->deposits);
 }

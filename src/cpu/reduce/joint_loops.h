@@ -95,17 +95,19 @@ static ALWAYS_INLINE void add_power(const place *p, size_t slot, bf_part part, c
              power_position(part, a->position[i], b->position[i]) - p->first);
 }
 
-/* Counts row i, which has an infinity or NaN. false: there is no memory for it. */
-static bool count_odd(const joint_rows *r, bf_kind kind, int64_t i) {
-    const bf_accumulator_column *c = r->column;
-    const int64_t at = i * bf_dtype_bytes(c->dtype);
-    const uint64_t a = bf_load_bits(r->values + at, bf_dtype_bytes(c->dtype));
-    const uint64_t b =
-        r->second != NULL ? bf_load_bits(r->second + at, bf_dtype_bytes(c->dtype)) : 0;
-    const int word = bf_sum_special_joint(kind, bf_format_of(c->dtype), a, b);
+/* The counter of row i, which has an infinity or NaN. */
+static int odd_word(const joint_rows *r, bf_kind kind, int64_t i) {
+    const int bytes = bf_dtype_bytes(r->column->dtype);
+    const uint64_t a = bf_load_bits(r->values + i * bytes, bytes);
+    const uint64_t b = r->second != NULL ? bf_load_bits(r->second + i * bytes, bytes) : 0;
+    return bf_sum_special_joint(kind, bf_format_of(r->column->dtype), a, b);
+}
+
+/* Counts row i by its counter. false: there is no memory for it. */
+static bool count_odd(const joint_rows *r, bf_kind kind, int word, int64_t i) {
     int special = BF_SPECIAL_NAN;
     while (bf_special_word(kind, special) != word) special++;
-    return count_special(c, r->slots[i], special);
+    return count_special(r->column, r->slots[i], special);
 }
 
 /* Adds n rows, whose factors are a and b. Returns the first that does not fit, or n. Compiled with
@@ -114,10 +116,11 @@ static ALWAYS_INLINE int64_t add_joint(const joint_rows *r, bf_kind kind, const 
                                        const factors *b, int64_t n) {
     const bool counted = (r->counts & BF_COUNT_ROWS) != 0;
     for (int64_t i = 0; i < n; i++) {
-        const uint64_t x = a->magnitude[i], y = b->magnitude[i];
+        const int word = a->odd[i] || b->odd[i] ? odd_word(r, kind, i) : 0;
+        const uint64_t x = word != 0 ? 0 : a->magnitude[i], y = b->magnitude[i];
         bool fits = true;
-        if (a->odd[i] || b->odd[i]) {
-            if (!count_odd(r, kind, i)) return i;
+        if (word != 0 && !bf_sum_keeps_weight(kind, word)) {
+            if (!count_odd(r, kind, word, i)) return i;
             if (counted) count_row(&r->places[0], r->slots[i]);
             continue;
         }
@@ -128,7 +131,7 @@ static ALWAYS_INLINE int64_t add_joint(const joint_rows *r, bf_kind kind, const 
             fits &= is_nothing(part, x, y) || part.a + part.b == 0 ||
                     position - r->places[k].first < r->places[k].end;
         }
-        if (!fits) return i;
+        if (!fits || (word != 0 && !count_odd(r, kind, word, i))) return i;
         if (counted) count_row(&r->places[0], r->slots[i]);
 #pragma GCC unroll 5
         for (int k = 0; k < BF_PARTS_MOST; k++) {
