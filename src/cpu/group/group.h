@@ -25,7 +25,7 @@ enum {
     BF_DIRECT_RANKS = 1 << 15,    /* the numbers of so many are found without a search */
     BF_PARTITION_FAR = 50,        /* buckets: random keys are never so far from home */
     BF_PARTITION_CROWD = 1 << 18, /* groups that are too many for one partition */
-    BF_PARTITION_WORDS = 1 << 20  /* and so are those whose records have more words */
+    BF_PARTITION_WORDS = 1 << 20  /* words of them that are too many */
 };
 
 typedef struct bf_group_partition {
