@@ -16,8 +16,9 @@ typedef struct bf_job {
     const void *b; /* the others of pairs; else NULL */
     int64_t count;
     int64_t index;   /* where a[0] is; BF_KIND_EXTREME */
-    bool every_zero; /* BF_SUM_NEG_ZERO is exact, for a state that lasts; else a backend may count
-                        fewer unless all finite terms are -0, for a result alone */
+    bool every_zero; /* for a state that lasts, BF_SUM_NEG_ZERO is exact; else, for a result of op
+                        alone, a backend may count fewer unless all finite terms are -0, and leave
+                        out sums of a joint kind that op does not need */
 } bf_job;
 
 enum { BF_AT_ONCE_MOST = 1 << 14 };

@@ -50,6 +50,7 @@ typedef struct joint {
     bf_dtype dtype; /* floats of 16 bits are widened to f32 */
     bf_parts parts;
     int64_t *words;
+    bool products; /* some term has P */
     int count;
     term terms[BF_JOINT_SUMS];
     const bf_part *to[BF_JOINT_SUMS]; /* the part of each */
@@ -62,12 +63,22 @@ typedef struct span {
     size_t n;
 } span;
 
-static bool has_products(const joint *j) { return j->kind != BF_KIND_COMOMENTS; }
-
 static const bf_part *part_of(const joint *j, int i, int k) {
     const bf_part *part = j->parts.part;
     while (part->a != i || part->b != k) part++;
     return part;
+}
+
+/* Does the result of op need the sum of a^i * b^k? */
+static bool needs(bf_reduction op, int i, int k) {
+    switch (op) {
+    case BF_SKEW: return i < 4;
+    case BF_COV:
+    case BF_WMEAN: return i < 2 && k < 2;
+    case BF_SLOPE:
+    case BF_INTERCEPT: return k < 2;
+    default: return true;
+    }
 }
 
 static void open_joint(joint *j, bf_reducer *reducer, const bf_job *job, int64_t *words) {
@@ -77,10 +88,13 @@ static void open_joint(joint *j, bf_reducer *reducer, const bf_job *job, int64_t
     j->dtype = half ? BF_F32 : job->dtype;
     j->parts = bf_parts_of(j->kind, j->dtype);
     j->words = words;
+    j->products = false;
     j->count = 0;
     for (size_t t = 0; t < sizeof all_terms / sizeof *all_terms; t++) {
         if (all_terms[t].kind != j->kind) continue;
         if (all_terms[t].y == E && j->dtype != BF_F64) continue; /* P is exact */
+        if (!job->every_zero && !needs(job->op, all_terms[t].i, all_terms[t].k)) continue;
+        j->products |= all_terms[t].y >= P;
         j->to[j->count] = part_of(j, all_terms[t].i, all_terms[t].k);
         j->terms[j->count++] = all_terms[t];
     }
@@ -201,7 +215,7 @@ static bool measure_factors(const joint *j, const span *s, size_t n, reach of[FA
     if (!measure(s->dtype, s->a, n, &of[A])) return false;
     if (s->b != NULL && !measure(s->dtype, s->b, n, &of[B])) return false;
     of[X] = of[A];
-    if (has_products(j)) measure_products(&of[A], &of[s->b != NULL ? B : A], &of[P], &of[E]);
+    if (j->products) measure_products(&of[A], &of[s->b != NULL ? B : A], &of[P], &of[E]);
     return true;
 }
 
@@ -336,11 +350,11 @@ static __attribute__((noinline)) void absorb_without_specials(joint *j, const sp
 /* Absorbs a span: as a whole, or halves of it, or by the rules. */
 static void absorb_floats(joint *j, const span *s) {
     const char *const at[FACTORS] = {[A] = s->a, [B] = s->b};
-    const size_t most = has_products(j) ? BLOCK : SPAN;
+    const size_t most = j->products ? BLOCK : SPAN;
     const bool loops = j->reducer->isa->reduce->sum_f64 != NULL && s->n >= RULES_BELOW;
     if (!loops) {
         absorb_by_rules(j, s);
-    } else if (s->n <= most && (has_products(j) ? add_products(j, s) : add_terms(j, s, at))) {
+    } else if (s->n <= most && (j->products ? add_products(j, s) : add_terms(j, s, at))) {
         return;
     } else if (s->n <= most && !(is_finite(s, s->a) && is_finite(s, s->b))) {
         absorb_without_specials(j, s);
@@ -475,7 +489,7 @@ static __attribute__((noinline)) void absorb_integers(joint *j, const span *s) {
             if (j->terms[t].x <= B)
                 bf_integers_add(j->reducer->isa, x.dtype, from[j->terms[t].x], from[j->terms[t].y],
                                 x.n, j->words + j->to[t]->at);
-        if (has_products(j)) add_integer_products(j, &x);
+        if (j->products) add_integer_products(j, &x);
     }
 }
 
