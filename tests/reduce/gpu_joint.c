@@ -7,14 +7,12 @@ static const bf_reduction ops[] = {BF_SKEW,  BF_COV,       BF_WVAR, BF_KURTOSIS,
                                    BF_SLOPE, BF_INTERCEPT, BF_R2,   BF_WMEAN,    BF_WSTD};
 enum { OPS = sizeof ops / sizeof *ops, STATES = 3 };
 
-static bool takes_one(bf_reduction op) { return op == BF_SKEW || op == BF_KURTOSIS; }
-
 static bf_state *absorbed(bf_context *context, bf_reduction op, const bf_array *a,
                           const bf_array *b) {
     bf_state *state;
     assert_int_equal(bf_state_create(context, op, a->dtype, &state), BF_OK);
     bf_status status =
-        takes_one(op) ? bf_state_absorb(state, a) : bf_state_absorb_pair(state, a, b);
+        takes_pairs(op) ? bf_state_absorb_pair(state, a, b) : bf_state_absorb(state, a);
     if (status != BF_OK)
         fail_msg("%s of %s, n %lld: %s", bf_reduction_name(op), bf_dtype_name(a->dtype),
                  (long long)a->shape[0], bf_context_message(context));
@@ -48,14 +46,14 @@ static bool are_equal(const bf_state *a, const bf_state *b) {
 
 static bf_status call(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
                       const bf_reduce_options *options, bf_value *value) {
-    return takes_one(op) ? bf_reduce(context, op, a, options, value)
-                         : bf_reduce_pair(context, op, a, b, options, value);
+    return takes_pairs(op) ? bf_reduce_pair(context, op, a, b, options, value)
+                           : bf_reduce(context, op, a, options, value);
 }
 
 static bf_status enqueue(bf_reduction op, const both *a, const both *b,
                          const bf_reduce_options *options, bf_value *value) {
-    return takes_one(op) ? bf_reduce_async(gpu, op, &a->device, options, value)
-                         : bf_reduce_pair_async(gpu, op, &a->device, &b->device, options, value);
+    return takes_pairs(op) ? bf_reduce_pair_async(gpu, op, &a->device, &b->device, options, value)
+                           : bf_reduce_async(gpu, op, &a->device, options, value);
 }
 
 static void check_value(bf_reduction op, const both *a, const both *b, int variant) {

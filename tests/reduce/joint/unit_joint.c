@@ -16,8 +16,6 @@ static int64_t pick(uint64_t *seed, int64_t n) {
     return (int64_t)(next_random(seed) % (uint64_t)n);
 }
 
-static bool takes_pairs(bf_reduction op) { return op != BF_SKEW && op != BF_KURTOSIS; }
-
 typedef struct answer {
     bf_status status;
     uint64_t bits;
