@@ -158,7 +158,7 @@ class Pages(CommandTest):
         for part in page(0).split(".Sh OPTIONS")[1].split(".Sh ")[0].split(".Ss ")[1:]:
             title = part.split("\n")[0].lower()
             for line in re.findall(r"^\.It Fl (.*)$", part, re.M):
-                documented.update((title, "-" + word) for word in re.findall(r"-[a-z-]+", line))
+                documented.update((title, "-" + word) for word in re.findall(r"-[a-z][a-z0-9-]*", line))
         for command in commands():
             own = command in ["bench", "ladder"]
             for title, names in sections(self.result(command, "--help=all")).items():
