@@ -139,17 +139,19 @@ static inline __attribute__((always_inline)) void take_pair(joint *j, bf_finite 
 static inline __attribute__((always_inline)) void take_pairs(joint *j, const span *s,
                                                              bf_dtype dtype) {
     for (size_t i = 0; i < s->n; i++) {
-        const uint64_t a = (uint64_t)load(dtype, s->a, i), b = (uint64_t)load(dtype, s->b, i);
+        uint64_t a = (uint64_t)load(dtype, s->a, i), b = (uint64_t)load(dtype, s->b, i);
         if (!bf_dtype_is_float(dtype)) {
             take_pair(j, bf_decode_integer(dtype, a), bf_decode_integer(dtype, b));
             continue;
         }
         const bf_format f = bf_format_of(dtype);
         const int special = bf_sum_special_joint(j->kind, f, a, b);
-        if (special)
+        if (special) {
             j->words[special]++;
-        else
-            take_pair(j, bf_decode(f, a), bf_decode(f, b));
+            if (!bf_sum_keeps_weight(j->kind, special)) continue;
+            a = 0;
+        }
+        take_pair(j, bf_decode(f, a), bf_decode(f, b));
     }
 }
 
