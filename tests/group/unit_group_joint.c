@@ -1,7 +1,7 @@
 /* Groups of joint kinds: slots keep the words that the rules make of each pair, on every
  * instruction set; groups have the results of their rows alone, and save to the same bytes whatever
- * the chunks, the threads, the instruction set and the memory. Builds: release, asan (full), tsan.
- */
+ * the chunks, the threads, the instruction set and the memory.
+ * Builds: release, asan (full), tsan (full). */
 #include "tests/support/failing_malloc.h"
 #include "tests/support/spilling.h"
 #include "tests/support/unit.h"

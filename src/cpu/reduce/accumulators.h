@@ -69,7 +69,7 @@ typedef struct bf_accumulators {
 /* The part that an aggregate needs. */
 static inline unsigned bf_part_of(bf_reduction op) {
     const bf_kind kind = bf_kind_of(op, BF_NONE);
-    if (bf_kind_is_joint(kind)) return BF_PART_JOINT << (kind - BF_KIND_POWERS);
+    if (bf_kind_is_joint(kind)) return (unsigned)BF_PART_JOINT << (kind - BF_KIND_POWERS);
     switch (kind) {
     case BF_KIND_SUM: return BF_PART_SUM;
     case BF_KIND_SQUARES: return BF_PART_PRODUCTS;
