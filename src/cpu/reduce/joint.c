@@ -69,18 +69,6 @@ static const bf_part *part_of(const joint *j, int i, int k) {
     return part;
 }
 
-/* Does the result of op need the sum of a^i * b^k? */
-static bool needs(bf_reduction op, int i, int k) {
-    switch (op) {
-    case BF_SKEW: return i < 4;
-    case BF_COV:
-    case BF_WMEAN: return i < 2 && k < 2;
-    case BF_SLOPE:
-    case BF_INTERCEPT: return k < 2;
-    default: return true;
-    }
-}
-
 static void open_joint(joint *j, bf_reducer *reducer, const bf_job *job, int64_t *words) {
     const bool half = bf_dtype_is_half(job->dtype);
     j->reducer = reducer;
@@ -93,7 +81,7 @@ static void open_joint(joint *j, bf_reducer *reducer, const bf_job *job, int64_t
     for (size_t t = 0; t < sizeof all_terms / sizeof *all_terms; t++) {
         if (all_terms[t].kind != j->kind) continue;
         if (all_terms[t].y == E && j->dtype != BF_F64) continue; /* P is exact */
-        if (!job->every_zero && !needs(job->op, all_terms[t].i, all_terms[t].k)) continue;
+        if (!job->every_zero && !bf_result_needs(job->op, all_terms[t].i, all_terms[t].k)) continue;
         j->products |= all_terms[t].y >= P;
         j->to[j->count] = part_of(j, all_terms[t].i, all_terms[t].k);
         j->terms[j->count++] = all_terms[t];

@@ -103,7 +103,7 @@ bool bf_window_fit(bf_extent extent, bf_layout layout, bf_window_memory *window)
 /* Notes the window that fitted. first: it is the one that was remembered. */
 void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first);
 
-enum { BF_JOINT_SUMS = 7 }; /* that the loops take for a joint kind, at most */
+enum { BF_JOINT_SUMS = 7 /* the most sums that loops take for a joint kind */ };
 
 typedef struct bf_reducer {
     const bf_isa *isa;

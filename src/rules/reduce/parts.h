@@ -66,6 +66,18 @@ BF_RULE int bf_kind_part(bf_kind kind, int i) {
     }
 }
 
+/* Does the result of op, of a joint kind, need the sum of a^i * b^j? */
+BF_RULE bool bf_result_needs(bf_reduction op, int i, int j) {
+    switch (op) {
+    case BF_SKEW: return i < 4;
+    case BF_COV:
+    case BF_WMEAN: return i < 2 && j < 2;
+    case BF_SLOPE:
+    case BF_INTERCEPT: return j < 2;
+    default: return true;
+    }
+}
+
 /* The parts of an exact kind, whose limbs follow so many words of counters. */
 BF_RULE bf_parts bf_parts_after(bf_kind kind, bf_dtype dtype, int counters) {
     bf_parts p;

@@ -20,7 +20,7 @@ enum {
     ROWS = 32, /* elements of a chunk that a thread takes: no level gets more than
                   six deposits of each */
     CHUNK = ROWS * BF_CUDA_WARP,
-    AHEAD = 4,    /* that it loads at a time */
+    AHEAD = 4,    /* it loads so many at a time */
     SAMPLES = 16, /* each lane takes so many */
     VARIANTS = 3,
     FOLDS_MOST = 1 << 11, /* chunks of a thread: their sums stay below 2^63 */
