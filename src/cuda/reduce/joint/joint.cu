@@ -3,11 +3,11 @@
  * A warp takes chunks of the arrays. A thread adds each term to a window of its part
  * (cuda/reduce/sum_window.cuh): a product of two elements is p + e, both doubles, and those of
  * three and four are the products of such parts, split again. All of it is exact, or the window
- * says that it was not: then the chunk is listed, and a second kernel takes it by the rules,
- * element by element. Integers of 64 bits go by the rules alone. Which way a chunk went does not
- * show. */
+ * says that it was not: then the chunk is listed, and a second kernel takes it in limbs
+ * (limbs.cuh). Integers of 64 bits go to limbs alone. Which way a chunk went does not show. */
 #include "cuda/reduce/joint/joint.cuh"
 
+#include "cuda/reduce/joint/limbs.cuh"
 #include "cuda/reduce/sum_window.cuh"
 #include "cuda/runtime/element.cuh"
 #include "cuda/runtime/memory.cuh"
@@ -24,8 +24,8 @@ enum {
     SAMPLES = 16, /* each lane takes so many */
     VARIANTS = 3,
     FOLDS_MOST = 1 << 11, /* chunks of a thread: their sums stay below 2^63 */
-    RULES_THREADS = 128,
-    RULES_EACH = 64 /* elements that a thread takes by the rules, at least */
+    LIMBS_THREADS = 512,
+    LIMBS_BLOCKS = 2 /* a multiprocessor has shared memory for the columns of both */
 };
 
 /* The levels of a window of terms of so many factors. */
@@ -38,7 +38,7 @@ enum { SUMS = levels_of(1, 2) + levels_of(2, 2) + levels_of(3, 2) + levels_of(4,
 struct joint_board {
     int variant;
     int bottom[BF_PARTS_MOST];
-    unsigned listed;                  /* chunks that go by the rules */
+    unsigned listed;                  /* chunks that go to limbs */
     unsigned long long sums[SUMS][2]; /* each level's: lo + hi * 2^32 */
 };
 
@@ -49,7 +49,7 @@ struct joint_params {
     bf_dtype dtype;
     joint_board *board;
     unsigned *list;
-    int64_t *words; /* by the rules: of each thread, and at the end of all */
+    int64_t *words; /* what limbs are added to */
 };
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -333,34 +333,31 @@ __global__ void __launch_bounds__(THREADS) take_in_windows(joint_params p) {
     }
 }
 
-/* ---- by the rules ---------------------------------------------------------------------------- */
+/* ---- in limbs ---------------------------------------------------------------------------------
+ */
 
-/* Takes the elements of n listed chunks (list NULL: of the first n): each thread into its words. */
-__global__ void __launch_bounds__(RULES_THREADS) take_by_rules(joint_params p, int64_t n) {
-    const bf_parts parts = bf_parts_of(p.kind, p.dtype);
+/* Takes the elements of n listed chunks (list NULL: of the first n). */
+template <bf_kind Kind>
+__global__ void __launch_bounds__(LIMBS_THREADS, LIMBS_BLOCKS)
+    take_in_limbs(joint_params p, int64_t n) {
+    extern __shared__ unsigned columns[];
+    const bf_parts parts = bf_parts_of(Kind, p.dtype);
     const int bytes = bf_dtype_bytes(p.dtype);
-    const int64_t threads = (int64_t)gridDim.x * RULES_THREADS;
-    const int64_t thread = (int64_t)blockIdx.x * RULES_THREADS + threadIdx.x;
-    int64_t *words = p.words + thread * parts.words;
-    for (int64_t k = thread; k < n * CHUNK; k += threads) {
+    bf_cuda_joint_limbs limbs;
+    limbs.open(parts, columns);
+    bf_cuda_joint_limbs_clear(parts, columns);
+    __syncthreads();
+    for (int64_t k : bf_cuda_indices<LIMBS_THREADS>(n * CHUNK)) {
         const int64_t chunk = p.list != nullptr ? (int64_t)p.list[k / CHUNK] : k / CHUNK;
         const int64_t i = chunk * CHUNK + k % CHUNK;
         if (i >= p.count) continue;
         const uint64_t a = bf_cuda_element::load_bits(p.a, bytes, i);
-        const uint64_t b = p.b != nullptr ? bf_cuda_element::load_bits(p.b, bytes, i) : 0;
-        bf_sum_take_joint(p.kind, p.dtype, &parts, words, (bf_i128)a, (bf_i128)b);
+        limbs.take<Kind>(p.dtype, a,
+                         p.b != nullptr ? bf_cuda_element::load_bits(p.b, bytes, i) : 0);
     }
-    bf_sum_carry(p.kind, p.dtype, words);
-}
-
-/* Adds the words of `rows` threads to those of the first `width`, which follow them: a block takes
- * some of the threads. */
-__global__ void add_words(const int64_t *words, int64_t rows, int width, int64_t *to) {
-    const int w = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    int64_t sum = 0;
-    if (w >= width) return;
-    for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) sum += words[row * width + w];
-    if (sum != 0) atomicAdd((unsigned long long *)&to[w], (unsigned long long)sum);
+    __syncthreads();
+    limbs.add_counters(p.words);
+    bf_cuda_joint_limbs_fold(parts, columns, p.words);
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -431,37 +428,39 @@ void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
     }
 }
 
-/* Takes n chunks by the rules, into words. */
-bf_status absorb_by_rules(joint_call *c, int64_t n, int64_t *words) {
+cudaError_t launch_in_limbs(const joint_call *c, int64_t n) {
+    const joint_params &p = c->params;
+    const bf_cuda *cuda = c->context->cuda;
+    const int64_t elements = n * CHUNK < p.count ? n * CHUNK : p.count;
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, elements, LIMBS_THREADS, LIMBS_BLOCKS),
+                                 LIMBS_THREADS, bf_cuda_joint_limbs_bytes(c->parts), false, false};
+    switch (p.kind) {
+    case BF_KIND_POWERS: return bf_cuda_launch(cuda, take_in_limbs<BF_KIND_POWERS>, shape, p, n);
+    case BF_KIND_COMOMENTS:
+        return bf_cuda_launch(cuda, take_in_limbs<BF_KIND_COMOMENTS>, shape, p, n);
+    default: return bf_cuda_launch(cuda, take_in_limbs<BF_KIND_WEIGHTED>, shape, p, n);
+    }
+}
+
+/* Takes n chunks in limbs, into words. */
+bf_status absorb_in_limbs(joint_call *c, int64_t n, int64_t *words) {
     bf_context *context = c->context;
     const int width = c->parts.words;
-    const int64_t most = (int64_t)context->cuda->multiprocessors * RULES_THREADS;
-    int64_t threads = n * CHUNK / RULES_EACH < most ? n * CHUNK / RULES_EACH : most;
-    threads = (threads + RULES_THREADS - 1) / RULES_THREADS * RULES_THREADS;
-    const size_t bytes = (size_t)(threads + 1) * (size_t)width * sizeof(int64_t);
+    const size_t bytes = (size_t)width * sizeof(int64_t);
     int64_t sums[BF_PARTS_WORDS_MAX];
-    cudaStream_t stream = context->cuda->stream;
     c->params.words = (int64_t *)bf_cuda_alloc(context, bytes);
     if (c->params.words == NULL) return BF_E_MEMORY;
-    int64_t *all = c->params.words + threads * width;
-    cudaError_t error = cudaMemsetAsync(c->params.words, 0, bytes, stream);
-    if (error == cudaSuccess) {
-        take_by_rules<<<(unsigned)(threads / RULES_THREADS), RULES_THREADS, 0, stream>>>(c->params,
-                                                                                         n);
-        const dim3 grid((unsigned)(width + RULES_THREADS - 1) / RULES_THREADS, 32);
-        add_words<<<grid, RULES_THREADS, 0, stream>>>(c->params.words, threads, width, all);
-        error = cudaGetLastError();
-    }
-    bf_status status = check(c, error);
-    if (status == BF_OK) status = bf_cuda_copy(context, sums, all, (size_t)width * sizeof *sums);
-    status = status == BF_OK ? bf_cuda_wait(context, cudaSuccess, "sums by the rules") : status;
+    bf_status status = check(c, cudaMemsetAsync(c->params.words, 0, bytes, context->cuda->stream));
+    if (status == BF_OK) status = check(c, launch_in_limbs(c, n));
+    if (status == BF_OK) status = bf_cuda_copy(context, sums, c->params.words, bytes);
+    status = status == BF_OK ? bf_cuda_wait(context, cudaSuccess, "sums in limbs") : status;
     if (status == BF_OK)
-        for (int i = 0; i < width; i++) words[i] += i == BF_SUM_COUNT ? 0 : sums[i];
+        for (int i = 0; i < width; i++) words[i] += sums[i];
     bf_cuda_free(context, c->params.words);
     return status;
 }
 
-/* Elements in windows, then those chunks that did not fit by the rules. */
+/* Elements in windows, then those chunks that did not fit, in limbs. */
 bf_status absorb_floats(joint_call *c, int64_t *words) {
     bf_context *context = c->context;
     joint_params *p = &c->params;
@@ -475,7 +474,7 @@ bf_status absorb_floats(joint_call *c, int64_t *words) {
     if (status == BF_OK) status = bf_cuda_copy(context, &board, p->board, sizeof board);
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "sums of powers or of pairs");
     if (status == BF_OK) add_sums(c, &board, words);
-    if (status == BF_OK && board.listed > 0) status = absorb_by_rules(c, board.listed, words);
+    if (status == BF_OK && board.listed > 0) status = absorb_in_limbs(c, board.listed, words);
     bf_cuda_free(context, p->list);
     bf_cuda_free(context, p->board);
     return status;
@@ -495,7 +494,7 @@ bf_status absorb_some(bf_context *context, const bf_job *job, int64_t first, int
     c.params.kind = job->kind;
     c.params.dtype = job->dtype;
     bf_status status = has_doubles(job->dtype) ? absorb_floats(&c, words)
-                                               : absorb_by_rules(&c, c.params.chunks, words);
+                                               : absorb_in_limbs(&c, c.params.chunks, words);
     if (status != BF_OK) return status;
     words[BF_SUM_COUNT] += n;
     bf_sum_carry(job->kind, job->dtype, words);

@@ -1,0 +1,150 @@
+/* Joint kinds in limbs: for elements that fit no window, and integers of 64 bits.
+ *
+ * A term is a product of up to four magnitudes of 64 bits. It is added to the limbs of its part in
+ * shared memory (cuda/reduce/sum_limbs.cuh). Each lane has a column of them, so no two lanes of a
+ * warp meet, nor do their banks. At the end, a block adds its columns to words. */
+#ifndef BF_CUDA_REDUCE_JOINT_LIMBS_CUH
+#define BF_CUDA_REDUCE_JOINT_LIMBS_CUH
+
+#include "cuda/reduce/sum_limbs.cuh"
+#include "cuda/runtime/grid.cuh"
+
+/* The sum of word[i] * 2^(64 i), times 2^position. */
+template <int n> struct bf_cuda_joint_term {
+    uint64_t word[n];
+    int position;
+    bool negative;
+};
+
+template <int n>
+static __device__ __forceinline__ bf_cuda_joint_term<n + 1>
+operator*(const bf_cuda_joint_term<n> &x, const bf_cuda_joint_term<1> &y) {
+    bf_cuda_joint_term<n + 1> z;
+    uint64_t carry = 0;
+#pragma unroll
+    for (int i = 0; i < n; i++) {
+        const bf_u128 product = (bf_u128)x.word[i] * y.word[0] + carry;
+        z.word[i] = (uint64_t)product;
+        carry = (uint64_t)(product >> 64);
+    }
+    z.word[n] = carry;
+    z.position = x.position + y.position;
+    z.negative = x.negative != y.negative;
+    return z;
+}
+
+template <int n>
+static __device__ __forceinline__ void bf_cuda_joint_add(const bf_cuda_limbs &to,
+                                                         const bf_cuda_joint_term<n> &x) {
+    const unsigned shift = (unsigned)x.position % 32;
+    unsigned part[2 * n + 1];
+    uint64_t below = 0;
+#pragma unroll
+    for (int i = 0; i < n; i++) {
+        const uint64_t word = x.word[i] << shift | below;
+        part[2 * i] = (unsigned)word;
+        part[2 * i + 1] = (unsigned)(word >> 32);
+        below = x.word[i] >> 1 >> (63 - shift);
+    }
+    part[2 * n] = (unsigned)below;
+    bf_cuda_limbs_add(to, (unsigned)x.position / 32, part, x.negative ? ~0u : 0);
+}
+
+/* A lane's column of the limbs of all parts, and what it has met that is not finite. */
+struct bf_cuda_joint_limbs {
+    bf_cuda_limbs part[BF_PARTS_MOST];
+    unsigned nans, pos_infs, neg_infs, invalid;
+
+    __device__ __forceinline__ void open(const bf_parts &parts, const unsigned *memory) {
+        unsigned at = bf_cuda_shared_address(memory + threadIdx.x % BF_CUDA_WARP);
+        nans = pos_infs = neg_infs = invalid = 0;
+#pragma unroll
+        for (int i = 0; i < BF_PARTS_MOST; i++) {
+            part[i] = {at, BF_CUDA_WARP * sizeof(unsigned)};
+            if (i < parts.count)
+                at += (unsigned)bf_cuda_limbs_of(parts.part[i].layout.limbs) * part[i].step;
+        }
+    }
+    __device__ __forceinline__ void count(int special) {
+        nans += special == BF_SUM_NAN;
+        pos_infs += special == BF_SUM_POS_INF;
+        neg_infs += special == BF_SUM_NEG_INF;
+        invalid += special == BF_SUM_INVALID;
+    }
+    static __device__ __forceinline__ bf_cuda_joint_term<1> term_of(bf_dtype dtype, uint64_t x) {
+        const bf_factor f = bf_factor_of(dtype, (bf_i128)x);
+        return {{(uint64_t)f.magnitude}, f.position, f.negative};
+    }
+    /* Takes an element or a pair, as bf_sum_take_joint does. */
+    template <bf_kind Kind>
+    __device__ __forceinline__ void take(bf_dtype dtype, uint64_t a, uint64_t b) {
+        if (bf_dtype_is_float(dtype)) {
+            const int special = bf_sum_special_joint(Kind, bf_format_of(dtype), a, b);
+            if (special != 0) {
+                count(special);
+                if (!bf_sum_keeps_weight(Kind, special)) return;
+                a = 0;
+            }
+        }
+        const bf_cuda_joint_term<1> x = term_of(dtype, a), y = term_of(dtype, b);
+        if constexpr (Kind == BF_KIND_POWERS) {
+            const bf_cuda_joint_term<2> xx = x * x;
+            const bf_cuda_joint_term<3> xxx = xx * x;
+            bf_cuda_joint_add(part[0], x);
+            bf_cuda_joint_add(part[1], xx);
+            bf_cuda_joint_add(part[2], xxx);
+            bf_cuda_joint_add(part[3], xxx * x);
+        } else if constexpr (Kind == BF_KIND_COMOMENTS) {
+            bf_cuda_joint_add(part[0], x);
+            bf_cuda_joint_add(part[1], y);
+            bf_cuda_joint_add(part[2], x * x);
+            bf_cuda_joint_add(part[3], x * y);
+            bf_cuda_joint_add(part[4], y * y);
+        } else {
+            const bf_cuda_joint_term<2> xy = x * y;
+            bf_cuda_joint_add(part[0], y);
+            bf_cuda_joint_add(part[1], y * y);
+            bf_cuda_joint_add(part[2], xy);
+            bf_cuda_joint_add(part[3], xy * x);
+        }
+    }
+    __device__ __forceinline__ void add_counters(int64_t *words) const {
+        bf_cuda_add_word(&words[BF_SUM_NAN], nans);
+        bf_cuda_add_word(&words[BF_SUM_POS_INF], pos_infs);
+        bf_cuda_add_word(&words[BF_SUM_NEG_INF], neg_infs);
+        bf_cuda_add_word(&words[BF_SUM_INVALID], invalid);
+    }
+};
+
+/* All limbs of a column, and the bytes of a block's. */
+static __host__ __device__ __forceinline__ int bf_cuda_joint_limbs_count(const bf_parts &parts) {
+    int limbs = 0;
+    for (int i = 0; i < parts.count; i++) limbs += bf_cuda_limbs_of(parts.part[i].layout.limbs);
+    return limbs;
+}
+static inline size_t bf_cuda_joint_limbs_bytes(const bf_parts &parts) {
+    return (size_t)bf_cuda_joint_limbs_count(parts) * BF_CUDA_WARP * sizeof(unsigned);
+}
+
+/* By all threads of a block, each between two barriers: clears the columns; adds them to words. */
+static __device__ __forceinline__ void bf_cuda_joint_limbs_clear(const bf_parts &parts,
+                                                                 unsigned *memory) {
+    const int all = bf_cuda_joint_limbs_count(parts) * BF_CUDA_WARP;
+    for (int i = (int)threadIdx.x; i < all; i += (int)blockDim.x) memory[i] = BF_CUDA_LIMB_MIDDLE;
+}
+static __device__ __forceinline__ void
+bf_cuda_joint_limbs_fold(const bf_parts &parts, const unsigned *memory, int64_t *words) {
+    const int lane = (int)threadIdx.x % BF_CUDA_WARP, warps = (int)blockDim.x / BF_CUDA_WARP;
+    for (int i = 0; i < parts.count; i++) {
+        const int limbs = bf_cuda_limbs_of(parts.part[i].layout.limbs);
+        for (int l = (int)threadIdx.x / BF_CUDA_WARP; l < limbs; l += warps) {
+            const unsigned x = memory[l * BF_CUDA_WARP + lane];
+            const bf_cuda_pair sum = bf_cuda_warp_sum((int64_t)x - BF_CUDA_LIMB_MIDDLE);
+            if (lane == 0)
+                bf_cuda_add_word(&words[parts.part[i].at + l], sum.lo + sum.hi * (1ll << 32));
+        }
+        memory += limbs * BF_CUDA_WARP;
+    }
+}
+
+#endif
