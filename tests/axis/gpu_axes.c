@@ -291,10 +291,35 @@ static void test_cancelling(void **unused) {
     check_shapes(is_small() ? 2 : 36, fill_cancelling);
 }
 
+/* Floats of any number of bits and of few exponents: what few of them make lies often in the middle
+ * of two results. */
+static void fill_ties(const problem *p, char *to, int64_t n, uint64_t *seed) {
+    const size_t bytes = bf_dtype_size(p->m.dtype);
+    const uint64_t inf = infinity_bits(p->m.dtype), sign = sign_bit(p->m.dtype);
+    const uint64_t one = inf & inf / 2, step = inf & (0 - inf);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t low = step >> pick(seed, 53);
+        const uint64_t fraction = next_random(seed) & (step - 1) & ~(low > 0 ? low - 1 : 0);
+        store_bits(to + (size_t)i * bytes, bytes,
+                   (one + step * (uint64_t)pick(seed, 5)) | fraction | (pick(seed, 2) ? sign : 0));
+    }
+}
+
+static void test_ties(void **unused) {
+    (void)unused;
+    for (uint64_t i = 0; i < (is_small() ? 48 : 640); i++) {
+        const int64_t length = 1 + (int64_t)(i / 2 % 8), others = 200 * (1 + (int64_t)(i % 37));
+        if (i % 2 == 0)
+            check_filled(i, length, others, 0, fill_ties);
+        else
+            check_filled(i, others, length, 1, fill_ties);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_cases), cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_any_exponent), cmocka_unit_test(test_greatest),
-        cmocka_unit_test(test_cancelling)};
+        cmocka_unit_test(test_cancelling),   cmocka_unit_test(test_ties)};
     return RUN_ON_GPU_WITH(tests, set_up_results, tear_down_results);
 }

@@ -161,11 +161,11 @@ enum { BF_CUDA_AXIS_TILE_THREADS = 256, BF_CUDA_AXIS_WARP_THREADS = 256 };
 bf_cuda_axis_kernels bf_cuda_axis_sums_2(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_sums_4(bf_kind kind);
 bf_cuda_axis_kernels bf_cuda_axis_sums_8(bf_kind kind);
-/* Sets those of doubles.cuh and what builds on it, for results of this length. */
-void bf_cuda_axis_doubles_f16(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
-void bf_cuda_axis_doubles_bf16(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
-void bf_cuda_axis_doubles_f32(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
-void bf_cuda_axis_doubles_f64(bf_kind kind, int64_t length, bf_cuda_axis_kernels *k);
+/* Sets those of doubles.cuh and what builds on it, for results of this dtype and length. */
+void bf_cuda_axis_doubles_f16(bf_kind kind, bf_dtype to, int64_t length, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_bf16(bf_kind kind, bf_dtype to, int64_t length, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_f32(bf_kind kind, bf_dtype to, int64_t length, bf_cuda_axis_kernels *k);
+void bf_cuda_axis_doubles_f64(bf_kind kind, bf_dtype to, int64_t length, bf_cuda_axis_kernels *k);
 /* Dot products and products of integers. */
 bf_cuda_axis_kernels bf_cuda_axis_dots(bool wide);
 bf_cuda_axis_kernels bf_cuda_axis_products(void);

@@ -104,14 +104,15 @@ bf_cuda_axis_divide_exactly(bf_cuda_axis_exactly x, double n) {
     return {q, (rest + x.low) / n};
 }
 
-/* A quotient that two doubles hold is rounded as it is: such are often in the middle of two
- * results.
- */
+/* x / n, where `inverse` is 1 / n. A quotient that two doubles hold is rounded as it is: such are
+ * often in the middle of two results. */
 static __device__ __forceinline__ bool bf_cuda_axis_quick_mean(bf_dtype to, bf_cuda_axis_exactly x,
-                                                               int64_t n, uint64_t *bits) {
-    const double by = (double)n, q = x.high / by;
+                                                               int64_t n, double inverse,
+                                                               uint64_t *bits) {
+    const double by = (double)n, q = x.high * inverse;
     double lost, rest = bf_two_sum(fma(-q, by, x.high), x.low, &lost);
-    const double low = rest / by;
+    double low = rest * inverse;
+    low = fma(fma(-low, by, rest), inverse, low);
     bool good =
         fabs(x.high) > 1e-250 && fabs(x.high) < 1e250 && (x.low == 0 || fabs(x.low) > 1e-280);
     if ((lost == 0 && fma(-low, by, rest) == 0 && (low == 0 || fabs(low) > 1e-250)) ||
@@ -148,23 +149,24 @@ static __device__ __forceinline__ bool bf_cuda_axis_quick_spread(bf_dtype to, bo
     return bf_cuda_axis_round_near(to, v.high, v.low, error, bits);
 }
 
-/* (n * squares - sum^2) / (n * (n - ddof)), or its root, where n^2 is below 2^53. All that is
- * rounded is less than 2^-99 of n * squares; with what the sums lack, less than `lost` of it. */
+/* (n * squares - sum^2) / (n * (n - ddof)), or its root. All that is rounded is less than 2^-99 of
+ * n * squares; with what the sums lack, less than `lost` of it. What the divisor lacks as a double,
+ * beyond n of 2^26, is taken off the dividend. */
 static __device__ __forceinline__ bool
 bf_cuda_axis_quick_variance(bf_dtype to, bool root, bf_cuda_axis_exactly sum,
                             bf_cuda_axis_exactly squares, int64_t count, int ddof, uint64_t *bits,
                             double lost = 0x1p-97) {
-    const double n = (double)count, by = n * (double)(count - ddof);
+    const double n = (double)count, less = (double)(count - ddof), by = n * less;
     const double p = n * squares.high, p_low = fma(n, squares.high, -p) + n * squares.low;
     const double q = sum.high * sum.high;
     const double q_low = fma(sum.high, sum.high, -q) + 2 * sum.high * sum.low;
     double rest, d = bf_two_sum(p, -q, &rest);
     *bits = 0;
-    if (squares.high == 0) return true;
-    if (!(count < 1 << 26 && p > 1e-200 && p < 1e200 && d > p * 0x1p-40)) return false;
-    const double inverse = 1 / by;
-    return bf_cuda_axis_quick_spread(to, root, {d, rest + (p_low - q_low)}, by, inverse,
-                                     p * inverse * lost, bits);
+    if (squares.high == 0 || (count == 1 && squares.high < 1e300)) return true;
+    if (!(p > 1e-200 && p < 1e200 && d > p * 0x1p-40)) return false;
+    const double inverse = 1 / by, by_low = fma(n, less, -by);
+    const double low = rest + (p_low - q_low) - d * inverse * by_low;
+    return bf_cuda_axis_quick_spread(to, root, {d, low}, by, inverse, p * inverse * lost, bits);
 }
 
 #endif

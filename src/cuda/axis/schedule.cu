@@ -20,9 +20,10 @@ static const bf_cuda_part_kind deferred_part = {}, board_part = {}, marks_part =
                                deferred_list_part = {};
 
 static bf_cuda_axis_kernels with_doubles(bf_cuda_axis_kernels k,
-                                         void (*set)(bf_kind, int64_t, bf_cuda_axis_kernels *),
+                                         void (*set)(bf_kind, bf_dtype, int64_t,
+                                                     bf_cuda_axis_kernels *),
                                          const bf_cuda_axis_params *p) {
-    set(p->kind, p->at.offsets != NULL ? 0 : p->at.length, &k);
+    set(p->kind, p->to, p->at.offsets != NULL ? 0 : p->at.length, &k);
     return k;
 }
 

@@ -135,7 +135,7 @@ static bool is_provable(const bf_cuda_axis_params *p) {
     if (!bf_dtype_is_float(p->dtype))
         return p->kind != BF_KIND_DOT && (bf_dtype_bytes(p->to) == 8 || p->to == BF_F32);
     if (is_sum) return p->to == BF_F64 || (p->to == BF_F32 && !is_double);
-    return p->kind != BF_KIND_DOT && p->to == (is_double ? BF_F64 : BF_F32);
+    return p->kind != BF_KIND_DOT && (p->to == BF_F64 || (p->to == BF_F32 && !is_double));
 }
 
 bool bf_cuda_axis_is_approximate(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
@@ -283,7 +283,7 @@ static bool is_packed_rows(const bf_cuda_axis_params *p) {
 /* Are there several rows, each of very few elements? */
 static bool is_short_rows(const bf_cuda_axis_kernels *k, const bf_cuda_axis_params *p) {
     const int64_t length = p->at.length;
-    return is_packed_rows(p) && p->at.results > 1 && length <= SHORT_ROWS &&
+    return is_packed_rows(p) && p->at.results > 1 && length > 1 && length <= SHORT_ROWS &&
            (length < 2 * k->vector || length % k->vector != 0);
 }
 

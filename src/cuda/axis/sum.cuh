@@ -321,7 +321,7 @@ struct bf_cuda_axis_float
             if (x.high == 0 && x.low == 0)
                 bits = minus && count > 0 ? bf_format_sign(bf_cuda_axis_format(p)) : 0;
             else if (p.op == BF_MEAN)
-                good = bf_cuda_axis_quick_mean(p.to, x, count, &bits);
+                good = bf_cuda_axis_quick_mean(p.to, x, count, 1 / (double)count, &bits);
             else
                 bits = bf_cuda_axis_round(p.to, x.high, x.low, &good);
             if (!good) return false;

@@ -217,16 +217,20 @@ BF_RULE bf_leading bf_totals_large_spread(const bf_totals *sum, const bf_totals 
     return bf_leading_of_magnitude(&x);
 }
 
-/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root, of ddof < n < 2^31
- * terms. */
+/* spread / (n * (n - ddof)), or its square root, of ddof < n < 2^31 terms. */
+BF_RULE uint64_t bf_spread_round(bf_leading spread, int64_t n, int ddof, bool root, bf_format f) {
+    if (spread.bits == 0) return 0;
+    const uint64_t divisor = (uint64_t)n * (uint64_t)(n - ddof);
+    if (!root) return bf_leading_round(f, false, bf_leading_divide(spread, divisor));
+    return bf_leading_round(f, false, bf_leading_root(bf_leading_divide_long(spread, divisor)));
+}
+
+/* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root. */
 BF_RULE uint64_t bf_totals_spread(const bf_totals *sum, const bf_totals *squares, int64_t n,
                                   int ddof, bool root, bf_format f) {
     bf_leading q;
     if (!bf_totals_small_spread(sum, squares, n, &q)) q = bf_totals_large_spread(sum, squares, n);
-    if (q.bits == 0) return 0;
-    const uint64_t divisor = (uint64_t)n * (uint64_t)(n - ddof);
-    if (!root) return bf_leading_round(f, false, bf_leading_divide(q, divisor));
-    return bf_leading_round(f, false, bf_leading_root(bf_leading_divide_long(q, divisor)));
+    return bf_spread_round(q, n, ddof, root, f);
 }
 
 #endif

@@ -35,7 +35,7 @@ static __device__ __forceinline__ bool bf_cuda_axis_direct_sum(const bf_cuda_axi
     else if (p.op != BF_MEAN)
         bits = bf_cuda_axis_round(p.to, x.high, x.low, &good);
     else
-        good = bf_cuda_axis_quick_mean(p.to, x, n, &bits);
+        good = bf_cuda_axis_quick_mean(p.to, x, n, 1 / (double)n, &bits);
     if (good) bf_cuda_axis_store(p, r, bits);
     return good || bf_cuda_axis_leave<settles>(p, r);
 }

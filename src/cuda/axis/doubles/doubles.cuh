@@ -77,18 +77,20 @@ static __device__ __noinline__ bf_cuda_axis_found bf_cuda_axis_find_rounded(
     return found;
 }
 
-/* A mean, as f64. The caller's result is not written here: it stays in a register. */
+/* A mean, as f64, where `inverse` is 1 / n. The caller's result is not written here: it stays in a
+ * register. */
 static __device__ __noinline__ bool bf_cuda_axis_find_mean(const bf_cuda_axis_params &p, int64_t n,
-                                                           bf_cuda_axis_exactly sum,
+                                                           double inverse, bf_cuda_axis_exactly sum,
                                                            uint64_t *bits) {
     *bits = (uint64_t)__double_as_longlong(sum.high); /* the bits of a zero */
-    return sum.high == 0 || bf_cuda_axis_quick_mean(p.to, sum, n, bits);
+    return sum.high == 0 || bf_cuda_axis_quick_mean(p.to, sum, n, inverse, bits);
 }
 static __device__ __forceinline__ bool bf_cuda_axis_prove_mean(const bf_cuda_axis_params &p,
-                                                               int64_t n, bf_cuda_axis_exactly sum,
+                                                               int64_t n, double inverse,
+                                                               bf_cuda_axis_exactly sum,
                                                                uint64_t *bits) {
     uint64_t mean;
-    const bool good = bf_cuda_axis_find_mean(p, n, sum, &mean);
+    const bool good = bf_cuda_axis_find_mean(p, n, inverse, sum, &mean);
     *bits = mean;
     return good;
 }
@@ -214,9 +216,13 @@ template <bool Few> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof<true
         }
         if (error != 0) x = bf_two_sum(sum, error, &rest);
         if (p.op == BF_MEAN && p.to == BF_F64)
-            return bf_cuda_axis_prove_mean(p, t.count, {x, rest}, bits);
+            return bf_cuda_axis_prove_mean(p, t.count, t.inverse, {x, rest}, bits);
         if (p.op == BF_MEAN) {
-            const double mean = x * t.inverse, lost = fabs(mean) * 0x1p-50;
+            double mean = x * t.inverse;
+            const double off = fma(-mean, t.n, x);
+            if (off != 0) mean = fma(off, t.inverse, mean);
+            const bool is_quotient = rest == 0 && fma(-mean, t.n, x) == 0; /* often a tie */
+            const double lost = is_quotient ? 0 : fabs(mean) * 0x1p-50;
             return bf_cuda_axis_between(mean - lost, mean + lost, bits);
         }
         *bits = (uint64_t)__double_as_longlong(x);
@@ -259,9 +265,13 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_variance(const bf_cuda
                                                                    double sum, double squares,
                                                                    uint64_t *bits) {
     const double all = t.n * squares, v = (all - sum * sum) * t.inverse;
-    const double lost = all * t.inverse * t.lost;
+    /* Nothing is lost of two elements, one of which is the origin. Results are often ties. */
+    const bool is_exact = t.count == 2 && fma(sum, sum, -squares) == 0;
+    const double lost = is_exact ? 0 : all * t.inverse * t.lost;
     double low = fmax(v - lost, 0), high = v + lost;
-    if (p.op == BF_STD) {
+    if (p.op == BF_STD && is_exact && p.ddof == 0) {
+        low = high = fabs(sum) / 2;
+    } else if (p.op == BF_STD) {
         low = sqrt(low) * (1 - 0x1p-51);
         high = sqrt(high) * (1 + 0x1p-51);
     }
@@ -379,27 +389,28 @@ struct bf_cuda_axis_proven_sum_f64 : bf_cuda_axis_sum_proof<true> {
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &joint,
                                           uint64_t *bits) const {
-        return prove_number(p, t.count, t.n, joint, bits);
+        return prove_number(p, t.count, t.inverse, t.n, joint, bits);
     }
     /* Proves the result of n elements, of which so many additions follow each other. No other
      * result has this joint. */
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p, int64_t n, double roundings,
                                           const Joint &joint, uint64_t *bits) const {
-        if (joint.most < 0x7ff00000u) return prove_number(p, n, roundings, joint, bits);
+        if (joint.most < 0x7ff00000u)
+            return prove_number(p, n, 1 / (double)n, roundings, joint, bits);
         return is_no_number(joint, bits) && p.nan == BF_NAN_PROPAGATE;
     }
     /* Where an addition of errors has rounded, the sum lacks at most n * roundings^2 * 2^-106 of
      * the greatest magnitude. */
     __device__ __forceinline__ bool prove_number(const bf_cuda_axis_params &p, int64_t n,
-                                                 double roundings, const Joint &joint,
-                                                 uint64_t *bits) const {
+                                                 double inverse, double roundings,
+                                                 const Joint &joint, uint64_t *bits) const {
         const double x = error == 0 ? sum : sum + error;
         *bits = (uint64_t)__double_as_longlong(x);
         const bool exact = joint.exact && fabs(x) <= 1.7976931348623157e308;
         if (exact && p.op != BF_MEAN) return true;
         bf_cuda_axis_exactly exactly = {x, 0};
         if (error != 0) exactly.high = bf_two_sum(sum, error, &exactly.low);
-        if (exact) return bf_cuda_axis_prove_mean(p, n, exactly, bits);
+        if (exact) return bf_cuda_axis_prove_mean(p, n, inverse, exactly, bits);
         if (joint.most >= 0x7fe00000u) return false;
         const double greatest = __hiloint2double((int)joint.most + (1 << 20), 0);
         const double lost = (double)n * roundings * roundings * greatest * 0x1p-104;

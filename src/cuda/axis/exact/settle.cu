@@ -8,7 +8,9 @@
  *
  * Of variances and sums of squares, two doubles each prove most, of elements that are scaled so
  * that the greatest one is about 1; of a variance, if these cancel, of what the elements have more
- * than the first one. The others stay marked, and are left to by_exponent.cu.
+ * than the first one. Integers of 128 bits for elements and of 256 bits for squares settle the
+ * others: results that lie in the middle of two, if elements differ by less than some 2^60. The
+ * rest stays marked, and is left to by_exponent.cu.
  *
  * Some lanes of a warp share a result: all of them ask, and have the first one's answer. */
 #include "cuda/axis/doubles/moments.cuh"
@@ -16,6 +18,8 @@
 #include "cuda/axis/exact/settle.cuh"
 #include "cuda/axis/value.cuh"
 #include "cuda/runtime/ptx.cuh"
+
+#include "rules/reduce/totals.h"
 
 namespace {
 
@@ -47,6 +51,10 @@ struct group {
     template <class Merge> __device__ void join(const Merge &merge) const {
         BF_ROLLED
         for (int d = lanes / 2; d > 0; d /= 2) merge(d);
+    }
+    __device__ bf_u128 other(bf_u128 x, int distance) const {
+        const uint64_t low = other((uint64_t)x, distance);
+        return (bf_u128)other((uint64_t)(x >> 64), distance) << 64 | low;
     }
     __device__ double other(double x, int distance) const {
         return __shfl_xor_sync(mask, x, distance);
@@ -177,8 +185,7 @@ template <class C> struct descent : elements<C> {
     }
     __device__ sum joined(bf_u128 units, bool cut) const {
         lanes.join([&](int d) {
-            const uint64_t low = lanes.other((uint64_t)units, d);
-            units += (bf_u128)lanes.other((uint64_t)(units >> 64), d) << 64 | low;
+            units += lanes.other(units, d);
             const bool others = lanes.other((uint64_t)cut, d) != 0; /* asked by all lanes */
             cut = cut || others;
         });
@@ -310,6 +317,43 @@ template <class C> struct descent : elements<C> {
     }
 };
 
+/* An integer of 256 bits. */
+struct wide_integer {
+    bf_u128 low, high;
+
+    __device__ __forceinline__ void add(const wide_integer &x) {
+        low += x.low;
+        high += x.high + (low < x.low);
+    }
+    __device__ __forceinline__ void subtract(const wide_integer &x) {
+        high -= x.high + (low < x.low);
+        low -= x.low;
+    }
+    __device__ __forceinline__ void multiply(uint64_t n) {
+        const bf_u128 first = (bf_u128)(uint64_t)low * n;
+        const bf_u128 second = (bf_u128)(uint64_t)(low >> 64) * n + (first >> 64);
+        low = second << 64 | (uint64_t)first;
+        high = high * n + (second >> 64);
+    }
+    /* x * x, for x below 2^127 */
+    static __device__ __forceinline__ wide_integer square(bf_u128 x) {
+        const uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
+        const bf_u128 middle = (bf_u128)high * low;
+        wide_integer r = {(bf_u128)low * low, (bf_u128)high * high};
+        r.add({middle << 65, middle >> 63});
+        return r;
+    }
+    __device__ __forceinline__ bf_leading leading(int exponent) const {
+        if (high == 0) {
+            const int shift = low == 0 ? 0 : 128 - bf_bit_length128(low);
+            return {low << shift, exponent - shift, false};
+        }
+        const int up = 128 - bf_bit_length128(high);
+        const bf_u128 bits = up == 0 ? high : high << up | low >> (128 - up);
+        return {bits, exponent + 128 - up, (low << up) != 0};
+    }
+};
+
 /* Their variance, the sum of their squares, or the root of one. */
 template <class C> struct spread : elements<C> {
     using Value = typename C::Value;
@@ -355,9 +399,53 @@ template <class C> struct spread : elements<C> {
         *bits = n <= p.ddof ? bf_format_nan(bf_format_of(p.to)) : 0;
         return fabs(origin) <= 1.7976931348623157e308;
     }
+    /* Sets *unit to the exponent of the last bit of any element. Returns whether the sum of all
+     * magnitudes is less than 2^127 units; false, too, if some are no numbers, or all are zeros. */
+    __device__ bool find_unit(int *unit) const {
+        int top = INT_MIN / 2, last = INT_MAX / 2;
+        bool finite = true;
+        each_value([&](Value v) {
+            const magnitude x = decode(v);
+            finite = finite && x.finite;
+            if (x.m == 0) return;
+            top = max(top, x.place + 64 - __clzll((long long)x.m));
+            last = min(last, x.place + __ffsll((long long)x.m) - 1);
+        });
+        *unit = -lanes.most(-last);
+        top = lanes.most(finite ? top : INT_MAX / 2);
+        return top > INT_MIN / 2 && top - *unit + bf_bit_length((uint64_t)n) <= 127;
+    }
+    /* From integers, which are exact. */
+    __device__ bool find_exactly(uint64_t *bits) const {
+        int unit;
+        if (!find_unit(&unit)) return false;
+        bf_u128 sum = 0;
+        wide_integer squares = {0, 0};
+        each_value([&](Value v) {
+            const magnitude x = decode(v);
+            const int up = x.place - unit;
+            const bf_u128 size = up >= 0 ? (bf_u128)x.m << min(up, 127) : x.m >> min(-up, 63);
+            sum += x.negative ? 0 - size : size;
+            squares.add(wide_integer::square(size));
+        });
+        lanes.join([&](int d) {
+            sum += lanes.other(sum, d);
+            squares.add({lanes.other(squares.low, d), lanes.other(squares.high, d)});
+        });
+        const bf_format f = bf_format_of(p.to);
+        if (p.kind == BF_KIND_SQUARES) {
+            const bf_leading x = squares.leading(2 * unit);
+            *bits = bf_leading_round(f, false, p.op == BF_NORM ? bf_leading_root(x) : x);
+            return true;
+        }
+        squares.multiply((uint64_t)n);
+        squares.subtract(wide_integer::square((bf_i128)sum < 0 ? 0 - sum : sum));
+        *bits = bf_spread_round(squares.leading(2 * unit), n, p.ddof, p.op == BF_STD, f);
+        return true;
+    }
     __device__ void write(int64_t r) const {
         uint64_t bits;
-        const bool good = prove(&bits);
+        const bool good = prove(&bits) || find_exactly(&bits);
         if (lanes.lane > 0) return;
         if (good)
             bf_cuda_axis_store_fit(p, r, bits, true);

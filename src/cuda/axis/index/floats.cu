@@ -49,7 +49,7 @@ __device__ __forceinline__ bool write_sum(const bf_cuda_index_params &p, int64_t
     if (rows == 0 && p.op == BF_MEAN)
         bits = bf_format_nan(f);
     else if (x.high != 0 && p.op == BF_MEAN)
-        good = bf_cuda_axis_quick_mean(p.to, x, rows, &bits);
+        good = bf_cuda_axis_quick_mean(p.to, x, rows, 1 / (double)rows, &bits);
     else if (x.high != 0)
         bits = bf_cuda_axis_round(p.to, x.high, x.low, &good);
     if (good) bf_cuda_index_write(p, r, bits, true);

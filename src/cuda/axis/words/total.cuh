@@ -55,7 +55,8 @@ template <class C> struct bf_cuda_axis_total : bf_cuda_axis_sum_proof<false> {
         if (!is_small || sum > INT64_MAX / 2 || sum < INT64_MIN / 2) return false;
         const double x = (double)sum;
         if (p.op == BF_MEAN)
-            return bf_cuda_axis_prove_mean(p, t.count, {x, (double)(sum - (int64_t)x)}, bits);
+            return bf_cuda_axis_prove_mean(p, t.count, t.inverse, {x, (double)(sum - (int64_t)x)},
+                                           bits);
         *bits = p.to == BF_F64 ? (uint64_t)__double_as_longlong(x)
                                : __float_as_uint(__ll2float_rn(sum));
         return true;
