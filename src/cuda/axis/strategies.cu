@@ -247,11 +247,14 @@ static bool set_proven_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *
 
 /* Rows of very few elements are proven as columns are: each thread reads its own where they lie. */
 static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
+    const bool spreads = p->kind == BF_KIND_MOMENTS || p->kind == BF_KIND_SQUARES;
+    p->proven = spreads && bf_dtype_is_float(p->dtype) && k->proven_columns != NULL && is_proven(p);
+    const int width = p->proven ? (int)bf_cuda_least(k->width, k->proven_width) : k->width;
     p->room = 0;
     p->distance = p->piece = p->at.length;
     p->line_pieces = 1;
     p->inner = p->at.results;
-    p->columns = (int)bf_cuda_least(p->inner, (int64_t)k->width * BF_CUDA_AXIS_THREADS);
+    p->columns = (int)bf_cuda_least(p->inner, (int64_t)width * BF_CUDA_AXIS_THREADS);
     p->parts = p->tiles = bf_cuda_ratio(p->inner, p->columns);
     p->direct = true;
 }
