@@ -11,9 +11,15 @@
 
 bool bench_is_gpu(const bench_options *o) { return o->gpu.number >= 0; }
 
+bool bench_has_isas(const bench_options *o) { return o->isa && strcmp(o->isa, "all") == 0; }
+
+static bool knows(const bench_options *o, const char *name) {
+    return o->small ? bench_knows_small(name) : bench_knows(o, name);
+}
+
 static int check_works(const bench_options *o) {
     for (char **name = o->works; *name; name++) {
-        if (!bench_knows(o, *name))
+        if (!knows(o, *name))
             return fail(EXIT_USAGE, NULL, "'%s' is no operation that is measured", *name);
     }
     return EXIT_DONE;
@@ -26,13 +32,22 @@ bool bench_is_wanted(const bench_options *o, const char *name) {
     return false;
 }
 
-static int open_cpu(bench_options *o) {
+static int open_isa(bench_options *o, const char *isa) {
     for (int t = 0; t < o->n_threads; t++) {
-        const bf_options how = BF_OPTIONS(.device = "cpu", .isa = o->isa, .threads = o->threads[t]);
-        bf_status st = bf_context_create(&how, &o->contexts[t]);
-        if (st != BF_OK) return fail_status(st, NULL, o->isa);
+        const bf_options how = BF_OPTIONS(.device = "cpu", .isa = isa, .threads = o->threads[t]);
+        const bf_status st = bf_context_create(&how, &o->contexts[o->n_contexts]);
+        if (st != BF_OK) return fail_status(st, NULL, isa);
+        o->n_contexts++;
     }
     return EXIT_DONE;
+}
+
+static int open_cpu(bench_options *o) {
+    if (!bench_has_isas(o)) return open_isa(o, o->isa);
+    int code = EXIT_DONE;
+    for (int i = 0; bf_isa_name(i) && code == EXIT_DONE; i++)
+        if (bf_isa_available(i)) code = open_isa(o, bf_isa_name(i));
+    return code;
 }
 
 static int prepare_bench(bench_options *o) {
@@ -61,6 +76,7 @@ static int run_works(bench_options *o) {
 }
 
 static int run_bench(bench_options *o) {
+    if (o->small) return bench_run_small(o);
     if (!o->json) bench_print_head(o);
     if (!o->json && counts_bytes(o)) bench_print_columns(o, NULL);
     int code = run_works(o);
@@ -71,7 +87,7 @@ static int run_bench(bench_options *o) {
 }
 
 static void finish_bench(bench_options *o) {
-    for (int t = 0; t < o->n_threads; t++) bf_context_destroy(o->contexts[t]);
+    for (int i = 0; i < o->n_contexts; i++) bf_context_destroy(o->contexts[i]);
     for (int i = 0; i < o->n_peers; i++) bench_peer_stop(&o->peers[i]);
     bench_gpu_close(o);
     bench_compare_close(o);

@@ -12,6 +12,7 @@
 
 enum {
     BENCH_LIST = 16,
+    BENCH_CONTEXTS = 8 * BENCH_LIST, /* a list for each instruction set */
     BENCH_PEERS = 12,
     BENCH_SIDES = BENCH_PEERS + 4,
     BENCH_OLD = 1024,
@@ -32,15 +33,16 @@ typedef struct {
 } bench_peer;
 
 typedef struct {
-    bool json, quick, why;
+    bool json, quick, why, small;
     const char *device; /* the operand of --device */
-    const char *isa;
+    const char *isa;    /* "all": each that the machine has */
     size_t sizes[BENCH_LIST];
     int n_sizes;
     bool usual_sizes; /* no --sizes */
     int threads[BENCH_LIST];
     int n_threads;
-    bf_context *contexts[BENCH_LIST]; /* one for each of threads */
+    bf_context *contexts[BENCH_CONTEXTS]; /* for each instruction set one for each of threads */
+    int n_contexts;
     bench_gpu gpu;
     bench_peer peers[BENCH_PEERS];
     int n_peers;
@@ -86,8 +88,9 @@ typedef struct bench_change {
  * as options_parse does. */
 bool bench_parse(bench_options *o, int argc, char **argv, int *code);
 
-/* bench.c: is a GPU to be measured, and is this work? */
+/* bench.c: is a GPU to be measured, are all instruction sets, and is this work? */
 bool bench_is_gpu(const bench_options *o);
+bool bench_has_isas(const bench_options *o);
 bool bench_is_wanted(const bench_options *o, const char *name);
 
 /* points.c: measures the works that are counted in bytes, and those that are counted in items;
@@ -124,6 +127,13 @@ double bench_median(double *samples, int n);
 /* side.c: measures a point, beside plain loops on the CPU, and peers, and prints it. Returns an
  * exit code. */
 int bench_measure(bench_options *o, const bench_point *point, int n_peers);
+/* Times bitfold alone, on the CPU. Sets *seconds to the median of a pass, and returns an exit code.
+ */
+int bench_time(bench_options *o, const bench_point *point, double *seconds);
+
+/* small.c: prints how long calls on few elements take. Knows whether it measures a work. */
+bool bench_knows_small(const char *name);
+int bench_run_small(bench_options *o);
 
 /* peer.c: bench_peer_start starts peer->command, asks for its name and returns an exit code. gpu is
  * NULL for peers on the CPU. */

@@ -139,13 +139,16 @@ static const option_spec specs[] = {
      .read = read_thread_list},
     {"device", 0, IN_RUNNING, "cpu|cuda|cuda:N", "the device to measure (cpu)", 0,
      .read = read_device},
-    {"isa", 0, IN_RUNNING, "auto|generic|vector|avx2|avx512",
-     "the CPU's instruction set (auto: the fastest)", 0, .read = read_text, .at = AT(isa)},
+    {"isa", 0, IN_RUNNING, "auto|all|generic|vector|avx2|avx512",
+     "the CPU's instruction set (auto: the fastest; all: each that it has)", 0, .read = read_text,
+     .at = AT(isa)},
     {"peer", 0, IN_RUNNING, "COMMAND",
      "a program that does the same work in another way; repeatable", 0, .read = read_peer,
      .repeats = true},
     {"quick", 0, IN_RUNNING, NULL, "smaller and fewer samples, for a first impression", 0,
      .read = read_flag, .at = AT(quick)},
+    {"small", 0, IN_RUNNING, NULL, "time calls on few f64, in ns, on one thread", 0,
+     .read = read_flag, .at = AT(small)},
     {"fail-above", 0, IN_OUTPUT, "PERCENT", "exit with 5 if anything became slower by more", 0,
      .read = read_percent},
     {"why", 0, IN_OUTPUT, NULL, "show the strategy that fitted the work, if it has several", 0,
@@ -168,14 +171,25 @@ static const usage bench_usage = {
     "peers alone. On a GPU "
     "the data are in its memory and calls are enqueued on a stream; peers do the same.",
     TAKES_HELP,
-    "sizes threads device isa peer quick compare fail-above json help",
+    "sizes threads device isa peer small quick compare fail-above json help",
     "bitfold bench --quick --sizes 1MiB -j 1 --json sum >old.json\n"
     "bitfold bench --quick --sizes 1MiB -j 1 --compare old.json --fail-above 5% sum",
     &own};
 
+/* --small chooses what these options choose. */
+static bool is_small_alone(const bench_options *o) {
+    const bool alone = o->n_sizes == 0 && o->n_threads == 0 && o->n_peers == 0 && !o->compare;
+    if (alone && !bench_is_gpu(o)) return true;
+    fail(EXIT_USAGE, NULL, "--small has sizes of its own, one thread of the CPU, and no peers");
+    hint("leave out --sizes, --threads, --peer, --compare and --device");
+    return false;
+}
+
 static bool take_defaults(bench_options *o) {
     if (o->fail_above >= 0 && !o->compare)
         return refuse_option("--fail-above needs", "--compare FILE");
+    if (o->small && !is_small_alone(o)) return false;
+    if (o->small) o->threads[0] = o->n_threads = 1;
     if (o->n_sizes == 0 && o->gpu.number == BF_DEVICE_CPU) default_sizes(o);
     if (o->n_sizes == 0) default_gpu_sizes(o);
     if (o->n_threads == 0) default_threads(o);

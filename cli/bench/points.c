@@ -102,12 +102,12 @@ static bench_point point_of(const bench_options *o, const row *r) {
     return p;
 }
 
-/* Measures a point on the GPU, or on the CPU with every thread count. */
+/* Measures a point on the GPU, or on the CPU in every context. */
 static int measure_point(bench_options *o, bench_point p) {
     int code = p.gpu ? bench_measure(o, &p, o->n_peers) : EXIT_DONE;
-    for (int t = 0; !p.gpu && t < o->n_threads && code == EXIT_DONE; t++) {
-        p.threads = o->threads[t];
-        p.context = o->contexts[t];
+    for (int i = 0; !p.gpu && i < o->n_contexts && code == EXIT_DONE; i++) {
+        p.context = o->contexts[i];
+        p.threads = bf_context_threads(p.context);
         code = bench_measure(o, &p, o->n_peers);
     }
     return code;

@@ -56,7 +56,8 @@ void bench_print_columns(const bench_options *o, const char *item) {
         fputs(item ? "mode              us      M/s" : "mode     cache        us     GB/s   peak",
               stdout);
     else
-        fputs(item ? "threads      M/s" : "threads     GB/s    plain     read", stdout);
+        printf("%s%s", bench_has_isas(o) ? "isa      " : "",
+               item ? "threads      M/s" : "threads     GB/s    plain     read");
     if (!item && bench_is_wanted(o, "expression")) printf(" %8s", "dot");
     for (int i = 0; i < o->n_peers; i++) {
         const char *name = o->peers[i].name;
@@ -78,7 +79,7 @@ void bench_print_head(const bench_options *o) {
 }
 
 /* Prints the columns of bitfold. */
-static void print_own(const bench_point *point, double seconds) {
+static void print_own(const bench_options *o, const bench_point *point, double seconds) {
     const char *item = point->by->measure->item;
     const bool memory = point->gpu && !item;
     print_names(item, point->work, point->dtype, point->data);
@@ -86,6 +87,7 @@ static void print_own(const bench_point *point, double seconds) {
         printf(" %11zu", point->count);
     else
         print_size(point->bytes);
+    if (bench_has_isas(o)) printf(" %-8s", bench_isa(point));
     if (point->gpu)
         printf(" %-8s", bench_mode(point));
     else
@@ -98,7 +100,7 @@ static void print_own(const bench_point *point, double seconds) {
 
 static void print_row(const bench_options *o, const bench_point *point, const bench_side *sides,
                       int n, bench_change change) {
-    print_own(point, sides[0].seconds);
+    print_own(o, point, sides[0].seconds);
     for (int k = 1; k < n; k++) {
         if (sides[k].seconds > 0)
             printf(" %*.2f", column(sides[k].name), ratio(sides, &sides[k]));

@@ -199,6 +199,23 @@ static int measure_sides(bench_options *o, const bench_point *p, int n_peers, be
     return sides[0].seconds <= 0 || bench_print(o, p, sides, n) ? EXIT_DONE : EXIT_IO;
 }
 
+static bool take_own(const bench_options *o, const bench_point *p, bench_side *side) {
+    const effort e = effort_of(p);
+    return take_samples(side, 1, p, e.rounds[o->quick], e.seconds[o->quick]);
+}
+
+int bench_time(bench_options *o, const bench_point *p, double *seconds) {
+    bench_own own;
+    bench_side side = {"bitfold", bench_own_time, .own = &own};
+    const bf_status st = bench_own_open(p, &own);
+    const int code = st != BF_OK             ? open_failed(o, p, st)
+                     : take_own(o, p, &side) ? EXIT_DONE
+                                             : EXIT_IO;
+    bench_own_close(&own);
+    *seconds = side.seconds;
+    return code;
+}
+
 int bench_measure(bench_options *o, const bench_point *p, int n_peers) {
     bench_own own;
     const bf_status st = bench_own_open(p, &own);

@@ -47,6 +47,27 @@ class Bench(CommandTest):
                 self.assertGreater(row["seconds"], 0)
                 self.assertAlmostEqual(row["per_second"] * row["seconds"] / row["n"], 1, 3)
 
+    def test_every_instruction_set(self):
+        listed = json.loads(self.result("devices", "--json").splitlines()[0])["isas"]
+        sets = {isa["name"] for isa in listed if isa["available"]}
+        rows = self.measure("--isa", "all", "--sizes", "64KiB", "max")
+        self.assertEqual({row["isa"] for row in rows}, sets)
+
+    def test_small_arrays(self):
+        rows = self.measure_small("sum", "dot")
+        self.assertEqual([(row["work"], row["n"]) for row in rows],
+                         [(work, n) for work in ["sum", "dot"]
+                          for n in [1, 64, 1024, 16384, 131072]])
+        self.assertTrue(all(row["seconds"] > 0 for row in rows))
+        head, *lines = self.result("bench", "--quick", "--small", "max").splitlines()[1:]
+        self.assertEqual(head.split(), ["work", "isa", "1", "64", "1024", "16384", "131072"])
+        self.assertEqual([len(line.split()) for line in lines], [7])
+        self.refused(2, "--small has sizes of its own", "bench", "--small", "-j", "2")
+
+    def measure_small(self, *arguments):
+        return [json.loads(line) for line in
+                self.result("bench", "--quick", "--small", "--json", *arguments).splitlines()]
+
     def test_sizes_are_those_of_the_data(self):
         for size in ["64KiB", "100KiB"]:
             for row in self.measure("--sizes", size, "julia", "table", "group"):
