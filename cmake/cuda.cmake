@@ -59,12 +59,18 @@ if(BITFOLD_CUDA_CHECK)
     endif()
 endif()
 
+# How the kernels are compressed. The drivers that this mode needs are older than those of CUDA 13.
+set(bitfold_compress -Xfatbin=-compress-all)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    set(bitfold_compress --compress-mode=size)
+endif()
+
 # bitfold_cuda_options(TARGET): as the C code's: each operation is rounded, as it is written.
 function(bitfold_cuda_options target)
     set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF)
     target_compile_definitions(${target} PRIVATE BITFOLD_CUDA=1)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
-        -fmad=false --expt-relaxed-constexpr -Xfatbin=-compress-all
+        -fmad=false --expt-relaxed-constexpr ${bitfold_compress}
         $<$<BOOL:${BITFOLD_LEGACY_LAUNCH}>:--legacy-launch-seq>
         -Xcompiler=-fno-exceptions,-ffp-contract=off,-fno-math-errno,-Wall>)
 endfunction()
