@@ -40,6 +40,19 @@ static void put_text(const char *text, bool all) {
     put_text(end + 2, all);
 }
 
+/* The first line, which may also break behind a word of a list, as in "a|b|c". */
+static void put_synopsis(const char *command, const char *text) {
+    int at = printf("bitfold %s%s", command, *text ? " " : "");
+    while (*text) {
+        int word = (int)strcspn(text, " |");
+        word += text[word] != '\0';
+        if (at + word > WIDTH) at = printf("\n%8s", "") - 1;
+        at += printf("%.*s", word, text);
+        text += word;
+    }
+    puts("\n");
+}
+
 static void put_lines(const char *lines) {
     for (const char *at = lines; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n'))
         printf("  %.*s\n", (int)strcspn(at, "\n"), at);
@@ -88,7 +101,7 @@ void options_on_help(help_writer *writer) { write_instead = writer; }
 static void show_help(const char *command, const usage *u, enum help help,
                       const option_spec *const list[], int n) {
     const bool all = help == HELP_ALL;
-    printf("bitfold %s%s%s\n\n", command, *u->synopsis ? " " : "", u->synopsis);
+    put_synopsis(command, u->synopsis);
     put_text(u->text, all);
     if (!all) put_common(u->common, list);
     if (!all) puts("\nDefaults are in parentheses. --help=all lists every option.");

@@ -80,7 +80,7 @@ static const struct {
       &scan_options}},
     {"rolling",
      0,
-     {"[OPTIONS] sum|mean|var|std|min|max|median|quantile|count [FILE]",
+     {"[OPTIONS] sum|mean|var|std|skew|kurtosis|min|max|median|quantile|count [FILE]",
       "Reduces the window of each number: it and those before it, as many in all as --window says; "
       "count is of those that are no NaN. Each result is that of its window alone, exact and "
       "rounded once to f64; the least, the greatest and the median of floats keep their dtype. A "
@@ -101,6 +101,7 @@ static const struct {
     enum window_result result;
 } operations[] = {{"sum", BF_SUM, WINDOW_REDUCED},   {"mean", BF_MEAN, WINDOW_REDUCED},
                   {"var", BF_VAR, WINDOW_REDUCED},   {"std", BF_STD, WINDOW_REDUCED},
+                  {"skew", BF_SKEW, WINDOW_REDUCED}, {"kurtosis", BF_KURTOSIS, WINDOW_REDUCED},
                   {"min", BF_MIN, WINDOW_REDUCED},   {"max", BF_MAX, WINDOW_REDUCED},
                   {"median", BF_SUM, WINDOW_MEDIAN}, {"quantile", BF_SUM, WINDOW_QUANTILE},
                   {"count", BF_SUM, WINDOW_COUNTED}};
@@ -111,7 +112,8 @@ static int refuse_operation(const char *name) {
     for (int i = 0; i < OPERATIONS; i++) guess_consider(&g, operations[i].name);
     if (!name) fail(EXIT_USAGE, NULL, "no operation given");
     if (name) fail(EXIT_USAGE, NULL, "unknown operation: %s", name);
-    guess_hint(&g, "", "it is sum, mean, var, std, min, max, median, quantile or count");
+    guess_hint(&g, "",
+               "it is sum, mean, var, std, skew, kurtosis, min, max, median, quantile or count");
     return EXIT_USAGE;
 }
 
@@ -150,8 +152,9 @@ static int check_windows(running *x) {
     }
     if (!own->on && own->min_count > own->window)
         return fail(EXIT_USAGE, NULL, "--min-count is more than a window has");
-    if (x->options.rules.ddof != 0 && x->op != BF_VAR && x->op != BF_STD)
-        return fail(EXIT_USAGE, NULL, "--ddof is for var and std");
+    if (x->options.rules.ddof != 0 && x->op != BF_VAR && x->op != BF_STD && x->op != BF_SKEW &&
+        x->op != BF_KURTOSIS)
+        return fail(EXIT_USAGE, NULL, "--ddof is for var, std, skew and kurtosis");
     if ((x->result == WINDOW_QUANTILE) != (own->percents.n > 0))
         return fail(EXIT_USAGE, NULL, "quantile needs -p, and nothing else has it");
     if (own->percents.n > 1 && x->options.append)

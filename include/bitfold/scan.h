@@ -82,12 +82,14 @@ BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
  *
  *   BF_SUM, BF_MEAN, BF_VAR, BF_STD  BF_F64, or options->out_dtype; of integers too, because NaN
  *                                    stands for windows with too few elements
+ *   BF_SKEW, BF_KURTOSIS             the same; so have BF_COV, BF_CORR, BF_SLOPE, BF_INTERCEPT and
+ *                                    BF_R2, of pairs (bf_rolling_pair)
  *   BF_MIN, BF_MAX                   the array's dtype; of integers BF_F64 or options->out_dtype
  *   counts (bf_rolling_count)        BF_F64
  *   bf_rolling_median, _quantile     bf_median_dtype, bf_quantile_dtype; of integers BF_F64
  *
- * A NaN does not count as one of a window's elements. A window with fewer than options->min_count
- * has NaN; so has one with a NaN, unless the policy is BF_NAN_SKIP.
+ * A NaN does not count as one of a window's elements, nor does a pair with one. A window with fewer
+ * than options->min_count has NaN; so has one with a NaN, unless the policy is BF_NAN_SKIP.
  *
  * Windows of a span (options->on, ->span; window 0) have the elements whose keys are in (key -
  * span, key], where key is that of the window's element, or, with center, in (key - span / 2, key +
@@ -100,7 +102,8 @@ typedef struct bf_rolling_options {
                            has a result has a NaN */
     bf_dtype out_dtype; /* BF_NONE (default), or the float dtype that exact values are rounded to;
                            not for the minima and maxima of floats, nor for counts */
-    int ddof;           /* var and std: divide by n - ddof; 0 (default) or 1 */
+    int ddof;           /* var, std, cov, skew, kurtosis: as in bf_reduce_options; 0 (default)
+                           or 1 */
     int center;         /* 0 (default): a window ends with its element; else the element is in the
                            middle, and of an even window the first one behind it */
     int64_t window;     /* how many elements a window has, > 0: fewer at the ends of a line, so that
@@ -133,6 +136,12 @@ BF_API bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype,
  * BF_E_MEMORY, BF_E_CANCELLED. */
 BF_API bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                             const bf_rolling_options *options, const bf_array *values);
+
+/* Reduces the windows of pairs of a and b, which have one shape and dtype, by BF_COV, BF_CORR,
+ * BF_SLOPE, BF_INTERCEPT or BF_R2 (pair.h), as bf_rolling does. O(n). Errors: as bf_rolling. */
+BF_API bf_status bf_rolling_pair(bf_context *context, bf_reduction op, const bf_array *a,
+                                 const bf_array *b, int axis, const bf_rolling_options *options,
+                                 const bf_array *values);
 
 /* Counts the elements of each window that are no NaN, whatever the policy for NaNs, as bf_rolling
  * reduces them. Here min_count asks for elements of any kind, so that only windows at the ends of a

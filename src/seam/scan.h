@@ -42,6 +42,7 @@ typedef struct bf_rolling_job {
     int64_t step;
     int64_t outer, length, inner, results; /* > 0 */
     const void *elements;
+    const void *others; /* pairs' others, which lie as the elements do; else NULL */
     void *values;
 } bf_rolling_job;
 

@@ -305,6 +305,12 @@ static void order(void **unused) {
     REFUSED(bf_rolling(c, BF_SUM, NULL, 0, &rolling, y));
     REFUSED(bf_rolling(c, BF_SUM, x, 0, NULL, y));
     REFUSED(bf_rolling(c, BF_SUM, x, 0, &rolling, NULL));
+    REFUSED(bf_rolling_pair(NULL, BF_COV, x, x, 0, &rolling, y));
+    REFUSED(bf_rolling_pair(c, BF_COV, NULL, x, 0, &rolling, y));
+    REFUSED(bf_rolling_pair(c, BF_COV, x, NULL, 0, &rolling, y));
+    REFUSED(bf_rolling_pair(c, BF_SUM, x, x, 0, &rolling, y));
+    REFUSED(bf_rolling(c, BF_COV, x, 0, &rolling, y));
+    REFUSED(bf_rolling_pair(c, BF_COV, x, x, 0, &rolling, NULL));
     REFUSED(bf_rolling_count(NULL, x, 0, &rolling, y));
     REFUSED(bf_rolling_count(c, NULL, 0, &rolling, y));
     REFUSED(bf_rolling_count(c, x, 0, &rolling, NULL));

@@ -11,7 +11,7 @@ import numpy as np
 from command import SHORT, CommandTest, root, run
 from rounding import round_to
 
-OPS = ["sum", "mean", "var", "std", "min", "max", "median", "count"]
+OPS = ["sum", "mean", "var", "std", "skew", "kurtosis", "min", "max", "median", "count"]
 
 
 def between(x, op):
@@ -20,6 +20,28 @@ def between(x, op):
     place, rest = divmod((len(x) - 1) * percent, 100)
     above = x[place + 1] if rest else x[place]
     return x[place] + {"lower": 0, "higher": bool(rest), "linear": Fraction(rest, 100)}[method] * (above - x[place])
+
+
+def moment(x, power):
+    mean = sum(x) / Fraction(len(x))
+    return sum((each - mean) ** power for each in x) / len(x)
+
+
+def skew(x, ddof):
+    n, second = len(x), moment(x, 2)
+    if second == 0 or (ddof and n < 3):
+        return math.nan
+    third = moment(x, 3)
+    square = third**2 / second**3 * (Fraction(n * (n - 1), (n - 2) ** 2) if ddof else 1)
+    return math.copysign(root(square), third) if third else 0.0
+
+
+def kurtosis(x, ddof):
+    n, second = len(x), moment(x, 2)
+    if second == 0 or (ddof and n < 4):
+        return math.nan
+    excess = moment(x, 4) / second**2 - 3
+    return round_to(Fraction(n - 1, (n - 2) * (n - 3)) * ((n + 1) * excess + 6) if ddof else excess)
 
 
 def reduce(op, window, ddof=0):
@@ -37,6 +59,8 @@ def reduce(op, window, ddof=0):
         return round_to(min(window) if op == "min" else max(window))
     if op == "mean":
         return round_to(total / n)
+    if op in ("skew", "kurtosis"):
+        return (skew if op == "skew" else kurtosis)(window, ddof)
     spread = (n * sum(x * x for x in window) - total**2) / Fraction(n * (n - ddof))
     return round_to(spread) if op == "var" else root(spread)
 
@@ -94,7 +118,7 @@ class Rolling(CommandTest):
             window, step = rng.randrange(1, 20), rng.choice([1, 1, 2, 5, 30])
             how = dict(least=rng.choice([None, 0, window // 2]), center=rng.random() < 0.4, step=step, ddof=rng.randrange(2))
             options = [op, "--window", window, "--step", step]
-            options += ["--ddof", how["ddof"]] if op in ("var", "std") else []
+            options += ["--ddof", how["ddof"]] if op in ("var", "std", "skew", "kurtosis") else []
             options += ["--center"] if how["center"] else []
             options += [] if how["least"] is None else ["--min-count", how["least"]]
             found = self.numbers(*options, stdin="\n".join(text).encode())
@@ -208,7 +232,7 @@ class Rolling(CommandTest):
 
     def test_operations_are_completed(self):
         script = self.result("completion", "bash")
-        self.assertIn("rolling) words='sum mean var std min max median quantile count'", script)
+        self.assertIn("rolling) words='sum mean var std skew kurtosis min max median quantile count'", script)
 
     def test_what_is_refused(self):
         x = self.save("x.npy", np.ones(3))
@@ -219,7 +243,7 @@ class Rolling(CommandTest):
         self.refused(2, "bad operand of --window", "rolling", "sum", "--window", 0, x)
         self.refused(2, "bad operand of --step", "rolling", "sum", "--window", 1, "--step", 0, x)
         self.refused(2, "--min-count is more", "rolling", "sum", "--window", 2, "--min-count", 3, x)
-        self.refused(2, "--ddof is for var and std", "rolling", "sum", "--window", 2, "--ddof", 1, x)
+        self.refused(2, "--ddof is for var, std, skew and kurtosis", "rolling", "sum", "--window", 2, "--ddof", 1, x)
         self.refused(2, "min of f64 is not rounded", "rolling", "min", "--window", 2, "--out-dtype", "f32", x)
         self.refused(2, "quantile needs -p", "rolling", "quantile", "--window", 2, x)
         self.refused(2, "quantile needs -p", "rolling", "median", "--window", 2, "-p", 50, x)

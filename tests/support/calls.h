@@ -416,6 +416,8 @@ CALL_ORDER(bf_scan, BF_SUM, &w->f64, 0, NULL, &w->out_f64)
 CALL_ORDER(bf_scan_segments, BF_SUM, &w->f64, &r.places, NULL, &w->out_f64)
 CALL_ORDER(bf_rolling, BF_SUM, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
+CALL_ORDER(bf_rolling_pair, BF_CORR, &w->f64, &w->f64, 0,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_rolling_count, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_rolling_median, &w->f64, 0,
@@ -635,6 +637,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_scan),
     ENTRY(bf_scan_segments),
     ENTRY(bf_rolling),
+    ENTRY(bf_rolling_pair),
     ENTRY(bf_rolling_count),
     ENTRY(bf_rolling_median),
     ENTRY(bf_rolling_quantile),

@@ -27,6 +27,7 @@ lib.declare(
     {
         "bf_rolling_dtype": (c_int, c_int, c_int, POINTER(_Options)),
         "bf_rolling": (c_int, c_void_p, c_int, *_windows),
+        "bf_rolling_pair": (c_int, c_void_p, c_int, POINTER(Array), *_windows),
         "bf_rolling_count": (c_int, c_void_p, *_windows),
         "bf_rolling_median": (c_int, c_void_p, *_windows),
         "bf_rolling_quantile": (c_int, c_void_p, *_lines, POINTER(c_double), c_int, POINTER(_Options), POINTER(Array)),
@@ -59,7 +60,7 @@ class Rolling:
     def __init__(self, x, window, on, span, min_count, center, step, axis, nan, dtype, context):
         from .. import _number
 
-        self._x, self._view = x, View(x, dtype)
+        self._x, self._view, self._dtype = x, View(x, dtype), dtype
         self._context = context or _default_context()
         self._shape = list(self._view.array.shape[: self._view.array.ndim])
         self._axis, ndim = whole(axis, c_int), len(self._shape)
@@ -94,13 +95,20 @@ class Rolling:
         )  # fmt: skip
         return target.made
 
-    def _reduce(self, op, out_dtype=None, ddof=0):
+    def _reduce(self, op, out_dtype=None, ddof=0, y=None):
         options = _Options.from_buffer_copy(self._options)
         options.out_dtype = 0 if out_dtype is None else DTYPES[dtype_name(out_dtype)]
         options.ddof = whole(ddof, c_int)
         number = lib.bf_rolling_dtype(OPS[op], self._view.array.dtype, byref(options))
         target = Target(self._x, NAMES[number or DTYPES["f64"]], self._shape)  # without a number the call says why
-        return self._fill(lib.bf_rolling, target, options, before=[OPS[op]])
+        if y is None:
+            return self._fill(lib.bf_rolling, target, options, before=[OPS[op]])
+        other = View(y, self._dtype)
+        self._context._call(
+            lib.bf_rolling_pair, self._context._handle, OPS[op], byref(self._view.array), byref(other.array), self._axis,
+            byref(options), byref(target.array),
+        )  # fmt: skip
+        return target.made
 
     def sum(self, *, out_dtype=None):
         """Returns the sum of each window, rounded once to float64 or out_dtype."""
@@ -117,6 +125,27 @@ class Rolling:
     def std(self, *, ddof=0, out_dtype=None):
         """Returns the square root of the variance of each window."""
         return self._reduce("std", out_dtype, ddof)
+
+    def skew(self, *, ddof=0, out_dtype=None):
+        """Returns the skewness of each window, as bitfold.skew does (pandas has ddof=1)."""
+        return self._reduce("skew", out_dtype, ddof)
+
+    def kurtosis(self, *, ddof=0, out_dtype=None):
+        """Returns the excess kurtosis of each window, as bitfold.kurtosis does (pandas has ddof=1)."""
+        return self._reduce("kurtosis", out_dtype, ddof)
+
+    def covariance(self, y, *, ddof=1, out_dtype=None):
+        """Returns the covariance of each window with that of y, which has x's shape and dtype, divided by n - ddof.
+        A pair with a NaN does not count."""
+        return self._reduce("cov", out_dtype, ddof, y)
+
+    def correlation(self, y, *, out_dtype=None):
+        """Returns the correlation of each window with that of y, as bitfold.correlation has it: in [-1, 1].
+
+        >>> bitfold.rolling(numpy.array([1.0, 2, 4, 3]), 3).correlation(numpy.array([1.0, 2, 4, 4]))
+        array([      nan,       nan, 1.       , 0.8660254])
+        """
+        return self._reduce("corr", out_dtype, 0, y)
 
     def min(self):
         """Returns the least element of each window, in x's dtype; of integers float64."""
@@ -152,8 +181,8 @@ def rolling(
     x, window=None, *, on=None, span=None, min_count=None, center=False, step=1, axis=0, nan="propagate", dtype=None,
     context=None,
 ):  # fmt: skip
-    """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), min(),
-    max(), median(), quantile() and count().
+    """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), skew(), kurtosis(), min(),
+    max(), median(), quantile() and count(); and for covariance() and correlation() with another array.
 
     Each result is that of its window alone: the exact value, rounded once. What has left a window leaves no
     trace, and a variance is never negative. A window is its element and those before it, `window` of them; with

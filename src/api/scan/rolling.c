@@ -11,11 +11,11 @@
 
 typedef struct rolling {
     bf_context *context;
-    const bf_array *array, *values;
+    const bf_array *array, *other, *values; /* other: of pairs, else NULL */
     int axis;
     bf_spans spans; /* on is NULL: windows are numbers of elements */
     bf_window_quantiles quantiles;
-    bf_flat input, output;
+    bf_flat input, second, output;
     bf_rolling_job job;
 } rolling;
 
@@ -139,17 +139,36 @@ static bf_status check_output(const rolling *r) {
     if (!bf_array_has_shape(r->values, r->array->ndim + first, shape))
         return bf_fail(context, BF_E_SHAPE,
                        "the values have not the shape of the array, with a result for each step");
-    if (bf_arrays_overlap(r->values, r->array))
+    if (bf_arrays_overlap(r->values, r->array) ||
+        (r->other != NULL && bf_arrays_overlap(r->values, r->other)))
         return bf_fail(context, BF_E_ARGUMENT, "the values lie in the array's memory");
     return BF_OK;
+}
+
+/* Checks the other array of pairs. */
+static bf_status check_other(const rolling *r) {
+    const bf_reduction op = r->job.window.op;
+    if (bf_takes_pairs(op) != (r->other != NULL))
+        return bf_fail(r->context, BF_E_ARGUMENT, "windows of %s take %s", name_of(r),
+                       bf_takes_pairs(op) ? "two arrays: bf_rolling_pair" : "one array");
+    if (r->other == NULL) return BF_OK;
+    bf_status status = bf_lines_check(r->context, r->other);
+    if (status != BF_OK) return status;
+    if (r->other->dtype != r->array->dtype)
+        return bf_fail(r->context, BF_E_DTYPE, "the arrays are %s and %s",
+                       bf_dtype_name(r->array->dtype), bf_dtype_name(r->other->dtype));
+    return bf_same_shape(r->array, r->other)
+               ? BF_OK
+               : bf_fail(r->context, BF_E_SHAPE, "the shapes of the arrays differ");
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
 static bf_status choose_place(const rolling *r) {
-    const bf_memory memory[2] = {bf_flat_memory(r->array), bf_flat_memory(r->values)};
+    const bf_memory memory[3] = {bf_flat_memory(r->array), bf_flat_memory(r->values),
+                                 bf_flat_memory(r->other)};
     const bf_demand demand = {
-        .share = 5, .n = 2, .memory = memory, .cpu = true, .on_host = "the CPU has windows"};
+        .share = 5, .n = 3, .memory = memory, .cpu = true, .on_host = "the CPU has windows"};
     return bf_place(r->context, &demand);
 }
 
@@ -158,6 +177,7 @@ static bf_status run_backend(rolling *r) {
     const int64_t bytes = bf_bytes_of(r->input.count, bf_number_bytes(r->array->dtype));
     bf_status status = bf_watch_begin(context, bytes);
     r->job.elements = r->input.data;
+    r->job.others = r->second.data;
     r->job.values = r->output.data;
     if (status == BF_OK) status = context->used->scan->roll(context, &r->job);
     return bf_watch_end(context, status);
@@ -168,11 +188,14 @@ static bf_status run_rolling(rolling *r) {
     const bf_backend *on = context->used;
     const bool apart = bf_is_watched(context) || r->job.window.options.nan == BF_NAN_ERROR;
     bf_status status = bf_flat_take(context, on, r->array->dtype, r->array, &r->input);
+    if (status == BF_OK && r->other != NULL)
+        status = bf_flat_take(context, on, r->other->dtype, r->other, &r->second);
     if (status == BF_OK && r->spans.on != NULL) status = bf_spans_find(context, &r->spans, &r->job);
     if (status == BF_OK) status = bf_flat_prepare(context, on, r->values, apart, &r->output);
     if (status == BF_OK) status = run_backend(r);
     if (status == BF_OK) status = bf_flat_return(context, &r->output);
     bf_flat_release(&r->input);
+    bf_flat_release(&r->second);
     bf_flat_release(&r->output);
     bf_free((void *)r->job.first);
     return status;
@@ -181,6 +204,7 @@ static bf_status run_rolling(rolling *r) {
 static bf_status roll(rolling *r, bf_reduction op, int axis, const bf_rolling_options *options) {
     bf_status status = bf_lines_check(r->context, r->array);
     if (status == BF_OK) status = read_options(r, op, r->array->dtype, options);
+    if (status == BF_OK) status = check_other(r);
     if (status == BF_OK) status = set_lines(r, axis);
     if (status == BF_OK) status = check_output(r);
     if (status != BF_OK || bf_array_elements(r->values, bf_dtype_bytes(r->job.window.to)) == 0)
@@ -194,6 +218,16 @@ bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array
     rolling r = {.context = context, .array = array, .values = values};
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, roll(&r, op, axis, options));
+}
+
+bf_status bf_rolling_pair(bf_context *context, bf_reduction op, const bf_array *a,
+                          const bf_array *b, int axis, const bf_rolling_options *options,
+                          const bf_array *values) {
+    rolling r = {.context = context, .array = a, .other = b, .values = values};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    bf_status status = b == NULL ? bf_fail(context, BF_E_ARGUMENT, "no other array") : BF_OK;
+    if (status == BF_OK) status = roll(&r, op, axis, options);
+    return bf_leave(context, status);
 }
 
 bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,

@@ -25,6 +25,7 @@ static bf_rolling_tile tile_at(const rolling *o, int64_t number) {
     return (bf_rolling_tile){
         .job = job,
         .line = (const char *)job->elements + element * from_bytes,
+        .other = job->others != NULL ? (const char *)job->others + element * from_bytes : NULL,
         .stride = job->inner * from_bytes,
         .values = (char *)job->values + value * to_bytes,
         .pitch = job->inner * to_bytes,
@@ -37,6 +38,7 @@ static bf_status roll_tile(bf_context *context, const bf_rolling_tile *t, void *
     const bf_window *w = &t->job->window;
     if (t->job->quantiles != NULL) return bf_roll_quantiles(context, t, room);
     if (w->counts) return bf_roll_counts(t, room);
+    if (bf_kind_is_joint(w->kind)) return bf_roll_joint(t, room);
     if (w->kind == BF_KIND_EXTREME) return bf_roll_extremes(t, room);
     if (w->options.scale > 0) return bf_roll_limbs(t, room); /* rounded once, when divided */
     bf_rolling_tile rest = *t;
@@ -67,6 +69,7 @@ static void cut(rolling *o) {
 static size_t room_of(const bf_rolling_job *job) {
     if (job->quantiles != NULL) return bf_roll_quantiles_room(job);
     if (job->window.counts) return sizeof(uint64_t);
+    if (bf_kind_is_joint(job->window.kind)) return bf_roll_joint_room();
     return job->window.kind == BF_KIND_EXTREME ? bf_roll_extremes_room(job) : bf_roll_limbs_room();
 }
 
@@ -91,8 +94,9 @@ static bf_status roll_together(bf_context *context, const bf_rolling_job *job, i
                                int64_t lines, int64_t together) {
     bf_rolling_job one = *job;
     if (lines == 0) return BF_OK;
-    one.elements =
-        (const char *)job->elements + from * job->length * bf_number_bytes(job->window.dtype);
+    const int64_t skipped = from * job->length * bf_number_bytes(job->window.dtype);
+    one.elements = (const char *)job->elements + skipped;
+    if (job->others != NULL) one.others = (const char *)job->others + skipped;
     one.values = (char *)job->values + from * job->results * bf_dtype_bytes(job->window.to);
     one.outer = lines / together;
     one.length = together * job->length;

@@ -12,7 +12,8 @@ bf_status bf_cpu_roll(bf_context *context, const bf_rolling_job *job);
  * their windows enter a state and leave it. */
 typedef struct bf_rolling_tile {
     const bf_rolling_job *job;
-    const char *line; /* the first element of the line; others follow `stride` bytes apart */
+    const char *line;  /* the first element of the line; others follow `stride` bytes apart */
+    const char *other; /* the first of the other array of pairs, or NULL */
     int64_t stride;
     char *values; /* the first result of the line; others follow `pitch` bytes apart */
     int64_t pitch;
@@ -22,6 +23,8 @@ typedef struct bf_rolling_tile {
 /* The ways to do it, some in a room of so many bytes. Errors: BF_E_NAN, which options refuse. */
 size_t bf_roll_limbs_room(void);
 bf_status bf_roll_limbs(const bf_rolling_tile *t, void *room);
+size_t bf_roll_joint_room(void);
+bf_status bf_roll_joint(const bf_rolling_tile *t, void *room);
 size_t bf_roll_extremes_room(const bf_rolling_job *job);
 bf_status bf_roll_extremes(const bf_rolling_tile *t, void *room);
 bf_status bf_roll_counts(const bf_rolling_tile *t, void *room); /* needs none */

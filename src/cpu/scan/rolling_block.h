@@ -77,24 +77,24 @@ static inline double bf_rolling_multiple(double x, double start) { return (x + s
 
 /* x * y is high + low: exactly. Where there are no fused multiply-adds, by halves of their bits
  * (Dekker). */
-typedef struct bf_rolling_pair {
+typedef struct bf_rolling_two {
     double high, low;
-} bf_rolling_pair;
+} bf_rolling_two;
 
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-static inline bf_rolling_pair bf_rolling_multiply(double x, double y) {
+static inline bf_rolling_two bf_rolling_multiply(double x, double y) {
     const double product = x * y;
-    return (bf_rolling_pair){product, __builtin_fma(x, y, -product)};
+    return (bf_rolling_two){product, __builtin_fma(x, y, -product)};
 }
 #else
-static inline bf_rolling_pair bf_rolling_split(double x) {
+static inline bf_rolling_two bf_rolling_split(double x) {
     const double scaled = x * 0x8000001p0, high = scaled - (scaled - x);
-    return (bf_rolling_pair){high, x - high};
+    return (bf_rolling_two){high, x - high};
 }
-static inline bf_rolling_pair bf_rolling_multiply(double x, double y) {
-    const bf_rolling_pair a = bf_rolling_split(x), b = bf_rolling_split(y);
+static inline bf_rolling_two bf_rolling_multiply(double x, double y) {
+    const bf_rolling_two a = bf_rolling_split(x), b = bf_rolling_split(y);
     const double product = x * y, most = a.high * b.high - product;
-    return (bf_rolling_pair){product, ((most + a.high * b.low) + a.low * b.high) + a.low * b.low};
+    return (bf_rolling_two){product, ((most + a.high * b.low) + a.low * b.high) + a.low * b.low};
 }
 #endif
 
@@ -104,7 +104,7 @@ static inline bf_rolling_sums bf_rolling_parts(bool squares, const bf_rolling_un
     bf_rolling_sums parts = {.high = high, .low = bf_rolling_multiple(x - high, u->low)};
     parts.rounded = parts.low != x - high;
     if (!squares) return parts;
-    const bf_rolling_pair square = bf_rolling_multiply(x, x);
+    const bf_rolling_two square = bf_rolling_multiply(x, x);
     parts.squares = bf_rolling_multiple(square.high, u->square);
     const double behind = square.high - parts.squares;
     parts.cross = bf_rolling_multiple(behind, u->cross);

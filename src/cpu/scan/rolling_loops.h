@@ -125,7 +125,7 @@ static void jump(bool squares, const bf_rolling_units *u, const bf_rolling_queue
 
 /* ---- numbers of two doubles ------------------------------------------------------------------ */
 
-typedef bf_rolling_pair pair;
+typedef bf_rolling_two pair;
 
 /* x + y exactly (Knuth). */
 INLINE pair add(double x, double y) {

@@ -69,13 +69,18 @@ BF_RULE void bf_signed_from_limbs(bf_signed *x, const int64_t *limbs, bf_layout 
     bf_wide_trim(&x->size);
 }
 
+/* Exact sums of a joint kind: the parts tell which of the words are the limbs of each. */
+typedef struct bf_joint_sums {
+    bf_dtype dtype;
+    const bf_parts *parts;
+    const int64_t *words;
+} bf_joint_sums;
+
 /* The sum of a^i * b^j, which the kind keeps. */
-BF_RULE void bf_signed_of(bf_signed *x, bf_kind kind, bf_dtype dtype, const int64_t *words, int i,
-                          int j) {
-    const bf_parts p = bf_parts_of(kind, dtype);
-    const bf_part *part = p.part;
+BF_RULE void bf_signed_of(bf_signed *x, const bf_joint_sums *sums, int i, int j) {
+    const bf_part *part = sums->parts->part;
     while (part->a != i || part->b != j) part++;
-    bf_signed_from_limbs(x, words + part->at, part->layout);
+    bf_signed_from_limbs(x, sums->words + part->at, part->layout);
 }
 
 /* A whole number, in units that a sum with this exponent can be added to. */
@@ -129,17 +134,16 @@ typedef struct bf_pairs {
     bf_signed xx, xy, yy; /* n^2 times the variances, and the covariance */
 } bf_pairs;
 
-BF_RULE_APART void bf_pairs_of(bf_pairs *p, bf_dtype dtype, const int64_t *words) {
-    const bf_kind kind = BF_KIND_COMOMENTS;
+BF_RULE_APART void bf_pairs_of(bf_pairs *p, const bf_joint_sums *sums) {
     bf_signed sum;
-    p->n = bf_finish_count(words);
-    bf_signed_of(&p->x, kind, dtype, words, 1, 0);
-    bf_signed_of(&p->y, kind, dtype, words, 0, 1);
-    bf_signed_of(&sum, kind, dtype, words, 2, 0);
+    p->n = bf_finish_count(sums->words);
+    bf_signed_of(&p->x, sums, 1, 0);
+    bf_signed_of(&p->y, sums, 0, 1);
+    bf_signed_of(&sum, sums, 2, 0);
     bf_signed_spread(&p->xx, p->n, &p->x, &p->x, &sum);
-    bf_signed_of(&sum, kind, dtype, words, 1, 1);
+    bf_signed_of(&sum, sums, 1, 1);
     bf_signed_spread(&p->xy, p->n, &p->x, &p->y, &sum);
-    bf_signed_of(&sum, kind, dtype, words, 0, 2);
+    bf_signed_of(&sum, sums, 0, 2);
     bf_signed_spread(&p->yy, p->n, &p->y, &p->y, &sum);
 }
 
@@ -171,10 +175,10 @@ BF_RULE_APART uint64_t bf_pairs_intercept(bf_pairs *p, int scale, bf_format f) {
     return bf_signed_ratio(&above, &below, scale, false, f);
 }
 
-BF_RULE_APART uint64_t bf_joint_pairs(bf_reduction op, bf_dtype dtype, const int64_t *words,
+BF_RULE_APART uint64_t bf_joint_pairs(bf_reduction op, const bf_joint_sums *sums,
                                       const bf_reduce_options *options, bf_format f) {
     bf_pairs p;
-    bf_pairs_of(&p, dtype, words);
+    bf_pairs_of(&p, sums);
     if (p.n == 0) return bf_format_nan(f);
     switch (op) {
     case BF_COV: return bf_pairs_covariance(&p, options->ddof, options->scale, f);
@@ -187,37 +191,37 @@ BF_RULE_APART uint64_t bf_joint_pairs(bf_reduction op, bf_dtype dtype, const int
 /* --- weights --- */
 
 /* The mean: infinite elements make it infinite. */
-BF_RULE_APART uint64_t bf_joint_weighted_mean(bf_dtype dtype, const int64_t *words,
+BF_RULE_APART uint64_t bf_joint_weighted_mean(const bf_joint_sums *sums,
                                               const bf_reduce_options *options, bf_format f) {
     bf_signed sum, weights;
     uint64_t bits;
-    bf_signed_of(&sum, BF_KIND_WEIGHTED, dtype, words, 1, 1);
-    bf_signed_of(&weights, BF_KIND_WEIGHTED, dtype, words, 0, 1);
+    bf_signed_of(&sum, sums, 1, 1);
+    bf_signed_of(&weights, sums, 0, 1);
     if (weights.size.length == 0) return bf_format_nan(f);
-    if (bf_finish_special(words, true, f, &bits))
+    if (bf_finish_special(sums->words, true, f, &bits))
         return bits == bf_format_nan(f) || !weights.negative ? bits : bits ^ bf_format_sign(f);
     return bf_signed_ratio(&sum, &weights, options->scale, false, f);
 }
 
 /* The variance (W * sum of w x^2 - (sum of w x)^2) / (W * (W - ddof * c)), for W = sum of w: c is 1
  * for weights that count, and (sum of w^2) / W for weights of reliability. */
-BF_RULE_APART uint64_t bf_joint_weighted_variance(bf_dtype dtype, const int64_t *words,
+BF_RULE_APART uint64_t bf_joint_weighted_variance(const bf_joint_sums *sums,
                                                   const bf_reduce_options *options, bool root,
                                                   bf_format f) {
-    const bf_kind kind = BF_KIND_WEIGHTED;
     bf_signed w, wx, wxx, above, below, other;
-    bf_signed_of(&w, kind, dtype, words, 0, 1);
-    bf_signed_of(&wx, kind, dtype, words, 1, 1);
-    bf_signed_of(&wxx, kind, dtype, words, 2, 1);
+    bf_signed_of(&w, sums, 0, 1);
+    bf_signed_of(&wx, sums, 1, 1);
+    bf_signed_of(&wxx, sums, 2, 1);
     bf_signed_multiply(&above, &w, &wxx);
     bf_signed_multiply(&other, &wx, &wx);
     bf_signed_subtract(&above, &other);
     bf_signed_multiply(&below, &w, &w);
     if (options->ddof > 0 && options->weights == BF_WEIGHTS_RELIABILITY) {
-        bf_signed_of(&other, kind, dtype, words, 0, 2);
+        bf_signed_of(&other, sums, 0, 2);
         bf_signed_subtract_times(&below, (uint64_t)options->ddof, &other);
     } else if (options->ddof > 0) {
-        bf_signed one = bf_signed_whole((uint64_t)options->ddof, bf_layout_sum(dtype).exponent);
+        bf_signed one =
+            bf_signed_whole((uint64_t)options->ddof, bf_layout_sum(sums->dtype).exponent);
         for (int i = 0; i < options->scale; i++) bf_wide_multiply(&one.size, 10);
         bf_signed_multiply(&other, &w, &one);
         bf_signed_subtract(&below, &other);
@@ -301,31 +305,39 @@ BF_RULE_APART uint64_t bf_joint_kurtosis(int64_t n, const bf_signed s[5], const 
     return bf_signed_ratio(&above, &below, 0, false, f);
 }
 
-BF_RULE_APART uint64_t bf_joint_powers(bf_reduction op, bf_dtype dtype, const int64_t *words,
-                                       int ddof, bf_format f) {
-    const int64_t n = bf_finish_count(words);
+BF_RULE_APART uint64_t bf_joint_powers(bf_reduction op, const bf_joint_sums *sums, int ddof,
+                                       bf_format f) {
+    const int64_t n = bf_finish_count(sums->words);
     bf_signed s[5], second;
     if (n == 0) return bf_format_nan(f);
-    for (int i = 1; i < 5; i++) bf_signed_of(&s[i], BF_KIND_POWERS, dtype, words, i, 0);
+    for (int i = 1; i < 5; i++) bf_signed_of(&s[i], sums, i, 0);
     bf_signed_spread(&second, n, &s[1], &s[1], &s[2]);
     return op == BF_SKEW ? bf_joint_skewness(n, s, &second, ddof, f)
                          : bf_joint_kurtosis(n, s, &second, ddof, f);
 }
 
 /* The bits of a result of a joint kind. */
+BF_RULE uint64_t bf_joint_bits(bf_kind kind, bf_reduction op, const bf_joint_sums *sums,
+                               const bf_reduce_options *options, bf_format f) {
+    const bool skip = options->nan == BF_NAN_SKIP;
+    uint64_t bits;
+    if (sums->words[BF_SUM_NAN] > 0 && !skip) return bf_format_nan(f);
+    if (op == BF_WMEAN) return bf_joint_weighted_mean(sums, options, f);
+    if (bf_finish_special(sums->words, true, f, &bits)) return bf_format_nan(f);
+    switch (kind) {
+    case BF_KIND_POWERS: return bf_joint_powers(op, sums, options->ddof, f);
+    case BF_KIND_COMOMENTS: return bf_joint_pairs(op, sums, options, f);
+    default: return bf_joint_weighted_variance(sums, options, op == BF_WSTD, f);
+    }
+}
+
+/* They are made of the words of a state here. */
 BF_RULE uint64_t bf_joint_result(bf_kind kind, bf_reduction op, bf_dtype dtype,
                                  const int64_t *words, const bf_reduce_options *options,
                                  bf_format f) {
-    const bool skip = options->nan == BF_NAN_SKIP;
-    uint64_t bits;
-    if (words[BF_SUM_NAN] > 0 && !skip) return bf_format_nan(f);
-    if (op == BF_WMEAN) return bf_joint_weighted_mean(dtype, words, options, f);
-    if (bf_finish_special(words, true, f, &bits)) return bf_format_nan(f);
-    switch (kind) {
-    case BF_KIND_POWERS: return bf_joint_powers(op, dtype, words, options->ddof, f);
-    case BF_KIND_COMOMENTS: return bf_joint_pairs(op, dtype, words, options, f);
-    default: return bf_joint_weighted_variance(dtype, words, options, op == BF_WSTD, f);
-    }
+    const bf_parts parts = bf_parts_of(kind, dtype);
+    const bf_joint_sums sums = {dtype, &parts, words};
+    return bf_joint_bits(kind, op, &sums, options, f);
 }
 
 #endif

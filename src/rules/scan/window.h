@@ -7,7 +7,7 @@
 
 /* What is made of each window. */
 typedef struct bf_window {
-    bf_reduction op; /* BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN or BF_MAX */
+    bf_reduction op; /* bf_window_op */
     bf_kind kind;    /* the kind of op */
     bool counts;     /* op says nothing: elements that are no NaN are counted */
     bf_dtype dtype, to;
@@ -15,9 +15,11 @@ typedef struct bf_window {
     int64_t least;             /* the fewest that a result is made of, >= 0; else it is NaN */
 } bf_window;
 
+/* Is a window reduced by it? Weights have none. */
 BF_RULE bool bf_window_op(bf_reduction op) {
+    const bf_kind kind = bf_kind_of(op, BF_F64);
     return op == BF_SUM || op == BF_MEAN || op == BF_VAR || op == BF_STD || op == BF_MIN ||
-           op == BF_MAX;
+           op == BF_MAX || kind == BF_KIND_POWERS || kind == BF_KIND_COMOMENTS;
 }
 
 /* The dtype of results. BF_NONE: there are none of this out_dtype (BF_NONE: not asked for). */

@@ -141,12 +141,13 @@ class Names(unittest.TestCase):
     """What depends on an operation or a dtype is made of the lists in types.h: few files name one, and
     a new one touches few (CONTRIBUTING.md). A change raises these ceilings on purpose."""
 
-    MOST = {"sumsq": 8, "i16": 24, "bf16": 72}
+    MOST = {"sumsq": 8, "i16": 24, "bf16": 71}
 
     def test_few_files_name_an_operation_or_a_dtype(self):
         endings = (*SOURCES, *HEADERS, ".py", ".pyi", ".md", ".rst", ".cmake", ".1", ".3")
-        paths = [path for path in tree(endings)
-                 if path.split(os.sep)[0] not in ("tests", "bench", "CHANGELOG.md")]
+        measured = os.path.join("docs", "performance")
+        paths = [path for path in tree(endings) if not path.startswith(measured)
+                 and path.split(os.sep)[0] not in ("tests", "bench", "CHANGELOG.md")]
         self.assertGreater(len(paths), 1000)
         texts = [text(path) for path in paths]
         for name, most in self.MOST.items():
