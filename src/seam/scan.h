@@ -65,8 +65,8 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
 typedef struct bf_scan_backend {
     /* dtype BF_I128, and jobs with words or offsets, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
-    /* Windows, which are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY, BF_E_CANCELLED; then
-     * values hold anything. */
+    /* Windows; those of BF_I128, and quantiles, are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY,
+     * BF_E_DEVICE, BF_E_CANCELLED; then values hold anything. */
     bf_status (*roll)(bf_context *context, const bf_rolling_job *job);
 } bf_scan_backend;
 

@@ -164,11 +164,19 @@ static bf_status check_other(const rolling *r) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Why the CPU reduces the windows, or NULL: a GPU can, too. */
+static const char *why_cpu(const rolling *r) {
+    if (r->job.quantiles != NULL) return "the CPU has quantiles of windows";
+    if (bf_kind_is_joint(r->job.window.kind)) return "the CPU has windows of powers and pairs";
+    return r->array->dtype == BF_I128 ? "the CPU has windows of i128" : NULL;
+}
+
 static bf_status choose_place(const rolling *r) {
-    const bf_memory memory[3] = {bf_flat_memory(r->array), bf_flat_memory(r->values),
-                                 bf_flat_memory(r->other)};
+    const bf_memory memory[4] = {bf_flat_memory(r->array), bf_flat_memory(r->values),
+                                 bf_flat_memory(r->spans.on), bf_flat_memory(r->other)};
+    const char *why = why_cpu(r);
     const bf_demand demand = {
-        .share = 5, .n = 3, .memory = memory, .cpu = true, .on_host = "the CPU has windows"};
+        .share = 5, .n = 4, .memory = memory, .cpu = why != NULL, .on_host = why};
     return bf_place(r->context, &demand);
 }
 

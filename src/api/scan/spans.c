@@ -1,6 +1,7 @@
 /* Windows of a span: one pass over the keys, because neither end of a window goes back. */
 #include "api/scan/spans.h"
 
+#include "api/runtime/array.h"
 #include "api/runtime/flat.h"
 #include "api/scan/lines.h"
 #include "base/double.h"
@@ -8,6 +9,7 @@
 #include "base/memory.h"
 #include "rules/number/cast.h"
 #include "rules/scan/span.h"
+#include "seam/memory.h"
 #include <bitfold/value.h>
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -130,23 +132,36 @@ static bf_status refuse_key(bf_context *context, bf_dtype dtype, const finding *
                    (long long)f->bad);
 }
 
+/* Sets f->keys to the keys in host memory; the caller frees the copy, if there is one. */
+static bf_status reach_keys(bf_context *context, const bf_flat *keys, finding *f, void **copy) {
+    const size_t bytes = (size_t)bf_bytes_of(keys->count, bf_number_bytes(keys->array->dtype));
+    f->keys = keys->data;
+    *copy = NULL;
+    if (bf_where_is(keys->data, NULL) != BF_WHERE_DEVICE) return BF_OK;
+    f->keys = *copy = bf_alloc(bytes);
+    if (*copy == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for keys");
+    return context->used->memory->copy(context, *copy, keys->data, bytes);
+}
+
 bf_status bf_spans_find(bf_context *context, const bf_spans *spans, bf_rolling_job *job) {
     const bf_array *on = spans->on;
     finding f = {.length = job->length, .step = job->step, .results = job->results};
     bf_flat keys;
+    void *copy = NULL;
     if (on->ndim != 1 || on->shape[0] != job->length)
         return bf_fail(context, BF_E_SHAPE, "not one key for each of %lld elements",
                        (long long)job->length);
     bf_status status = bf_flat_take(context, context->used, on->dtype, on, &keys);
+    if (status == BF_OK) status = reach_keys(context, &keys, &f, &copy);
     if (status == BF_OK && (f.first = bf_alloc(2 * sizeof *f.first * (size_t)f.results)) == NULL)
         status = bf_fail(context, BF_E_MEMORY, "no memory for windows");
     if (status == BF_OK) {
-        f.keys = keys.data;
         f.end = f.first + f.results;
         find(spans, &f);
         if (f.bad < f.length) status = refuse_key(context, on->dtype, &f);
     }
     bf_flat_release(&keys);
+    bf_free(copy);
     job->first = f.first;
     job->end = f.end;
     job->size = f.longest;

@@ -3,6 +3,7 @@
 
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
+#include "cuda/scan/rolling.cuh"
 
 extern "C" {
 #include "rules/number/dtype.h"
@@ -138,4 +139,4 @@ bf_status run(bf_context *context, const bf_scan_job *job) {
 
 } // namespace
 
-extern const bf_scan_backend bf_cuda_scan_backend = {.run = run};
+extern const bf_scan_backend bf_cuda_scan_backend = {.run = run, .roll = bf_cuda_roll};

@@ -1,0 +1,64 @@
+/* Rolling windows on a GPU: what the files share.
+ *
+ *   rolling.cu            a call: tiles, and which kernels take them
+ *   rolling_tile.cuh      a tile: its elements, and the windows of its results
+ *   rolling_sums.cu       sums, means, variances: exact integers that are added and taken away
+ *   rolling_extremes.cu   minima, maxima and counts
+ *   rolling_exact.cu      tiles whose sums these integers do not hold, by the limbs of the rules
+ *
+ * All lines are seen as one, behind each other: element i of line l is element l * length + i, and
+ * result k of it is result l * results + k. Neither end of a window ever goes back.
+ *
+ * A block makes the results of a tile. Its list has all elements of its windows, or, if these are
+ * too many, those before the first one that is in all windows, and those behind the last one: what
+ * lies between is the core. So each window is a range of the list, and the core. */
+#ifndef BF_CUDA_SCAN_ROLLING_CUH
+#define BF_CUDA_SCAN_ROLLING_CUH
+
+#include "cuda/scan/scan.cuh"
+
+struct bf_cuda_rolling_board {
+    unsigned long long marked; /* tiles that rolling_exact.cu has to make */
+    unsigned long long failed; /* a window has a NaN that is refused */
+};
+
+enum { BF_CUDA_ROLLING_CHUNK = 4096 /* elements that have a record */ };
+
+struct bf_cuda_rolling_params {
+    bf_rolling_job job; /* all memory is where kernels reach it */
+    bf_format format;   /* of elements that are floats */
+    bool is_float;
+    int bytes, to_bytes; /* the sizes of elements and results */
+
+    /* Tiles are parts of units of so many lines each, whose tiles all begin at the same results:
+     * every so many, or, of spans, where `starts` says. */
+    int64_t tiles, units, unit_lines, tile_results;
+    const int64_t *starts;
+    int room; /* elements of a list */
+
+    bf_cuda_rolling_board *board;
+    int64_t *marked; /* tiles that the board counts */
+
+    /* What is known of each whole chunk of elements. NULL: nothing. */
+    int64_t *records;
+    int64_t chunks;
+};
+
+/* How windows are made. */
+struct bf_cuda_rolling_kernels {
+    const void *tiles;  /* of so many blocks as there are tiles */
+    const void *chunks; /* makes the records, of so many blocks as there are chunks */
+    int room;           /* elements of a list */
+    size_t shared;      /* bytes of shared memory of a block */
+    int record;         /* words of a record */
+};
+
+bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p);
+bf_cuda_rolling_kernels bf_cuda_rolling_extremes(const bf_cuda_rolling_params &p);
+
+/* Makes so many marked tiles. */
+bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &p, int64_t marked);
+
+bf_status bf_cuda_roll(bf_context *context, const bf_rolling_job *job);
+
+#endif
