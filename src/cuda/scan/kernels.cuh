@@ -58,33 +58,34 @@ template <class S> __device__ __forceinline__ S of_lane(const S &s, int lane) {
     return moved(s, [lane](uint32_t x) { return __shfl_sync(~0u, x, lane); });
 }
 
-/* The state of all threads of the block; thread 0 gets it. */
-template <class S> __device__ __forceinline__ S join_threads(S s) {
-    __shared__ S totals[WARPS];
+/* The state of all threads of the block, of so many warps; thread 0 gets it. */
+template <int warps = WARPS, class S> __device__ __forceinline__ S join_threads(S s) {
+    __shared__ S totals[warps];
     const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
 #pragma unroll
     for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2)
         s.join(moved(s, [d](uint32_t x) { return __shfl_down_sync(~0u, x, d); }));
     if (lane == 0) totals[warp] = s;
     __syncthreads();
-    s = totals[lane % WARPS];
+    s = totals[lane % warps];
 #pragma unroll
-    for (int d = WARPS / 2; d > 0; d /= 2)
+    for (int d = warps / 2; d > 0; d /= 2)
         s.join(moved(s, [d](uint32_t x) { return __shfl_down_sync(~0u, x, d); }));
     return s;
 }
 
 /* The state of all threads of the block before this one, and of all. */
-template <class S> __device__ __forceinline__ S before_thread(const S &mine, S *all) {
-    __shared__ S totals[WARPS];
+template <int warps = WARPS, class S>
+__device__ __forceinline__ S before_thread(const S &mine, S *all) {
+    __shared__ S totals[warps];
     const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
     const S up_to = join_up_to(mine);
     if (lane == BF_CUDA_WARP - 1) totals[warp] = up_to;
     __syncthreads();
-    const S up_to_warp = join_up_to<WARPS>(totals[lane % WARPS]);
+    const S up_to_warp = join_up_to<warps>(totals[lane % warps]);
     S before = of_lane(up_to_warp, warp > 0 ? warp - 1 : 0);
     if (warp == 0) before = S::none();
-    *all = of_lane(up_to_warp, WARPS - 1);
+    *all = of_lane(up_to_warp, warps - 1);
     before.join(before_lane(up_to));
     return before;
 }

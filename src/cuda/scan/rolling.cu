@@ -11,6 +11,8 @@ extern "C" {
 
 namespace {
 
+enum { LONG = 8 * BF_CUDA_ROLLING_CHUNK /* elements of windows for which records are made */ };
+
 bf_cuda_rolling_params params_of(const bf_rolling_job *job) {
     bf_cuda_rolling_params p = {};
     p.job = *job;
@@ -21,10 +23,10 @@ bf_cuda_rolling_params params_of(const bf_rolling_job *job) {
     return p;
 }
 
-bf_cuda_rolling_kernels find_kernels(const bf_cuda_rolling_params &p) {
+bf_cuda_rolling_kernels find_kernels(const bf_cuda_rolling_params &p, int shared) {
     const bf_window &w = p.job.window;
     return w.counts || w.kind == BF_KIND_EXTREME ? bf_cuda_rolling_extremes(p)
-                                                 : bf_cuda_rolling_sums(p);
+                                                 : bf_cuda_rolling_sums(p, shared);
 }
 
 /* --- tiles --- */
@@ -123,17 +125,21 @@ bf_status make_board(bf_cuda_call *call, bf_cuda_rolling_params *p) {
 /* Makes records for windows that have several chunks. */
 bf_status make_records(bf_cuda_call *call, const bf_cuda_rolling_kernels &k,
                        bf_cuda_rolling_params *p) {
+    const bf_cuda *cuda = call->context->cuda;
     const int64_t longest = p->job.size < p->job.length ? p->job.size : p->job.length;
+    if (longest < LONG) return BF_OK;
     p->chunks = lines_of(p->job) * p->job.length / BF_CUDA_ROLLING_CHUNK;
-    if (longest < 4 * BF_CUDA_ROLLING_CHUNK) return BF_OK;
-    p->records =
-        (int64_t *)bf_cuda_call_alloc(call, (size_t)(p->chunks * k.record) * sizeof *p->records);
+    const int64_t groups = p->chunks / BF_CUDA_ROLLING_GROUP;
+    const size_t bytes = (size_t)((p->chunks + groups) * k.record) * sizeof *p->records;
+    p->records = (int64_t *)bf_cuda_call_alloc(call, bytes);
     if (p->records == NULL) return BF_E_MEMORY;
-    const bf_cuda_shape shape = {p->chunks, BF_CUDA_SCAN_THREADS};
+    const bf_cuda_shape of_chunks = {p->chunks, BF_CUDA_SCAN_THREADS};
+    const bf_cuda_shape of_groups = {groups, BF_CUDA_SCAN_THREADS};
     void *arguments[] = {p};
-    return bf_cuda_check(call->context,
-                         bf_cuda_launch(call->context->cuda, k.chunks, shape, arguments),
-                         "rolling windows");
+    cudaError_t error = bf_cuda_launch(cuda, k.chunks, of_chunks, arguments);
+    if (error == cudaSuccess && groups > 0)
+        error = bf_cuda_launch(cuda, k.groups, of_groups, arguments);
+    return bf_cuda_check(call->context, error, "rolling windows");
 }
 
 /* --- a call --- */
@@ -157,7 +163,7 @@ bf_status settle(bf_cuda_call *call, const bf_cuda_rolling_params &p) {
 
 bf_status roll(bf_cuda_call *call, const bf_rolling_job *job, bf_cuda_rolling_params *p,
                int64_t **starts) {
-    const bf_cuda_rolling_kernels k = find_kernels(*p);
+    const bf_cuda_rolling_kernels k = find_kernels(*p, call->context->cuda->shared);
     const void *reached = NULL;
     bf_status status = BF_OK;
     p->room = k.room;
@@ -174,7 +180,7 @@ bf_status roll(bf_cuda_call *call, const bf_rolling_job *job, bf_cuda_rolling_pa
     if (status == BF_OK) status = make_board(call, p);
     if (status == BF_OK) status = make_records(call, k, p);
     if (status != BF_OK) return status;
-    const bf_cuda_shape shape = {p->tiles, BF_CUDA_SCAN_THREADS, k.shared};
+    const bf_cuda_shape shape = {p->tiles, k.threads, k.shared, false, true};
     void *arguments[] = {p};
     status =
         bf_cuda_check(call->context, bf_cuda_launch(call->context->cuda, k.tiles, shape, arguments),

@@ -22,7 +22,10 @@ struct bf_cuda_rolling_board {
     unsigned long long failed; /* a window has a NaN that is refused */
 };
 
-enum { BF_CUDA_ROLLING_CHUNK = 4096 /* elements that have a record */ };
+enum {
+    BF_CUDA_ROLLING_CHUNK = 1024, /* elements that have a record */
+    BF_CUDA_ROLLING_GROUP = 64    /* chunks that have one more, together */
+};
 
 struct bf_cuda_rolling_params {
     bf_rolling_job job; /* all memory is where kernels reach it */
@@ -39,21 +42,24 @@ struct bf_cuda_rolling_params {
     bf_cuda_rolling_board *board;
     int64_t *marked; /* tiles that the board counts */
 
-    /* What is known of each whole chunk of elements. NULL: nothing. */
+    /* What is known of each whole chunk of elements, and of each whole group of chunks. NULL:
+     * nothing. */
     int64_t *records;
     int64_t chunks;
 };
 
 /* How windows are made. */
 struct bf_cuda_rolling_kernels {
-    const void *tiles;  /* of so many blocks as there are tiles */
-    const void *chunks; /* makes the records, of so many blocks as there are chunks */
-    int room;           /* elements of a list */
-    size_t shared;      /* bytes of shared memory of a block */
-    int record;         /* words of a record */
+    const void *tiles;           /* of so many blocks as there are tiles */
+    int threads;                 /* of these blocks */
+    int room;                    /* elements of a list */
+    size_t shared;               /* bytes of shared memory of these blocks */
+    const void *chunks, *groups; /* make records, of so many blocks as there are of each */
+    int record;                  /* words of a record */
 };
 
-bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p);
+/* A block has at most so many bytes of shared memory. */
+bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p, int shared);
 bf_cuda_rolling_kernels bf_cuda_rolling_extremes(const bf_cuda_rolling_params &p);
 
 /* Makes so many marked tiles. */

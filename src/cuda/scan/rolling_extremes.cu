@@ -8,7 +8,13 @@ namespace {
 
 using namespace bf_cuda_rolling;
 
-enum { THREADS = 256, WARPS = THREADS / BF_CUDA_WARP, EACH = 16, ROOM = EACH * THREADS };
+enum {
+    THREADS = 512,
+    WARPS = THREADS / BF_CUDA_WARP,
+    EACH = 8,
+    ROOM = EACH * THREADS,
+    RECORD_THREADS = BF_CUDA_SCAN_THREADS /* of blocks that make records */
+};
 
 struct least {
     int64_t rank; /* of maxima complemented; of NaNs and of nothing the greatest */
@@ -27,8 +33,8 @@ struct least {
 };
 
 /* The least of all threads of the block. */
-__device__ __forceinline__ least of_block(const least &mine) {
-    __shared__ least of_warps[WARPS];
+template <int threads> __device__ __forceinline__ least of_block(const least &mine) {
+    __shared__ least of_warps[threads / BF_CUDA_WARP];
     const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
     least all = {bf_cuda_warp_least(mine.rank), bf_cuda_warp_total(mine.nans)};
     if (lane == 0) of_warps[warp] = all;
@@ -43,22 +49,31 @@ __device__ __forceinline__ least *record_of(const bf_cuda_rolling_params &p, int
     return (least *)p.records + chunk;
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(RECORD_THREADS)
     roll_chunks(const __grid_constant__ bf_cuda_rolling_params p) {
     const tile t = tile_of_chunk(p, blockIdx.x);
     least mine = least::none();
-    visit_elements<THREADS>(p, t, t.begin, t.second,
-                            [&](uint64_t bits) { mine.join(least::of(p, bits)); });
-    const least all = of_block(mine);
+    visit_elements<RECORD_THREADS>(p, t, t.begin, t.second,
+                                   [&](uint64_t bits) { mine.join(least::of(p, bits)); });
+    const least all = of_block<RECORD_THREADS>(mine);
     if (threadIdx.x == 0) *record_of(p, blockIdx.x) = all;
+}
+
+__global__ void __launch_bounds__(RECORD_THREADS)
+    roll_groups(const __grid_constant__ bf_cuda_rolling_params p) {
+    least mine = least::none();
+    if (threadIdx.x < BF_CUDA_ROLLING_GROUP)
+        mine = *record_of(p, (int64_t)blockIdx.x * BF_CUDA_ROLLING_GROUP + threadIdx.x);
+    const least all = of_block<RECORD_THREADS>(mine);
+    if (threadIdx.x == 0) *record_of(p, p.chunks + blockIdx.x) = all;
 }
 
 __device__ __forceinline__ least least_of_core(const bf_cuda_rolling_params &p, const tile &t) {
     const chunks c = core_chunks(p, t);
     least mine = least::none();
     visit_core<THREADS>(p, t, c, [&](uint64_t bits) { mine.join(least::of(p, bits)); });
-    for (int64_t i = c.first + threadIdx.x; i < c.end; i += THREADS) mine.join(*record_of(p, i));
-    return of_block(mine);
+    visit_records<THREADS>(p, c, [&](int64_t i) { mine.join(*record_of(p, i)); });
+    return of_block<THREADS>(mine);
 }
 
 /* A list in shared memory. */
@@ -68,15 +83,16 @@ struct list {
 };
 
 /* Loads the list. Returns whether it has a NaN. */
-__device__ __forceinline__ bool load_list(const bf_cuda_rolling_params &p, const tile &t, list *l) {
+__device__ __forceinline__ bool load_ranks(const bf_cuda_rolling_params &p, const tile &t,
+                                           list *l) {
     bool nan = false;
-#pragma unroll 4
-    for (int i = (int)threadIdx.x; i < t.count; i += THREADS) {
-        const least x = least::of(p, listed(p, t, i));
+    load_list<THREADS, EACH>(p, t, [&](int i, uint64_t bits) {
+        if (i >= t.count) return;
+        const least x = least::of(p, bits);
         l->ranks[i] = x.rank;
         l->nans[i] = (int)x.nans;
         nan |= x.nans > 0;
-    }
+    });
     if (threadIdx.x == 0) l->nans[t.count] = 0;
     return __syncthreads_or(nan);
 }
@@ -120,12 +136,12 @@ __device__ __forceinline__ void store_result(const bf_cuda_rolling_params &p, co
     store_bits(p.job.values, p.to_bytes, w.to, bits);
 }
 
-/* Calls visit(window, level) for a thread's windows: 2^level is as many elements of the list as
- * half a window has, or more. Of no element level is -1. */
+/* Calls visit(window, level) for a thread's windows of the first n: 2^level is as many elements of
+ * the list as half a window has, or more. Of no element level is -1. */
 template <class Visit>
-__device__ __forceinline__ void visit_windows(const bf_cuda_rolling_params &p, const tile &t,
+__device__ __forceinline__ void visit_windows(const bf_cuda_rolling_params &p, const tile &t, int n,
                                               const Visit &visit) {
-    for (int i = (int)threadIdx.x; i < t.n; i += THREADS) {
+    for (int i = (int)threadIdx.x; i < n; i += THREADS) {
         const window w = window_of(p, t, i);
         visit(w, bf_bit_length((uint64_t)(w.end - w.first)) - 1);
     }
@@ -137,18 +153,19 @@ __device__ __forceinline__ void roll_ranks(const bf_cuda_rolling_params &p, cons
     if (threadIdx.x == 0) levels = 0;
     __syncthreads();
     unsigned mine = 0;
-    visit_windows(p, t, [&](const window &w, int level) {
+    visit_windows(p, t, t.steady ? 1 : t.n, [&](const window &w, int level) {
         if (level >= 0)
             mine |= 1u << level;
         else
             store_result(p, w, *l, nan, core, INT64_MAX);
     });
-    atomicOr(&levels, mine);
+    mine = bf_cuda_warp_or(mine);
+    if (threadIdx.x % BF_CUDA_WARP == 0) atomicOr(&levels, mine);
     __syncthreads();
     const unsigned all = levels;
     for (int at = 0; all >> at != 0; at++) {
         if (all >> at & 1)
-            visit_windows(p, t, [&](const window &w, int level) {
+            visit_windows(p, t, t.n, [&](const window &w, int level) {
                 if (level != at) return;
                 const int64_t rank = min(l->ranks[w.first], l->ranks[w.end - (1 << at)]);
                 store_result(p, w, *l, nan, core, rank);
@@ -158,18 +175,19 @@ __device__ __forceinline__ void roll_ranks(const bf_cuda_rolling_params &p, cons
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, bf_cuda_blocks_held(THREADS, 2))
     roll_tiles(const __grid_constant__ bf_cuda_rolling_params p) {
     extern __shared__ int64_t memory[];
     __shared__ tile t;
     list *l = (list *)memory;
     if (threadIdx.x == 0) t = find_tile(p, blockIdx.x);
     __syncthreads();
-    const bool nan = load_list(p, t, l);
+    const bool nan = load_ranks(p, t, l);
     if (nan) count_nans(t, l);
     const least core = t.core() < t.second ? least_of_core(p, t) : least::none();
     if (p.job.window.counts)
-        visit_windows(p, t, [&](const window &w, int) { store_result(p, w, *l, nan, core, 0); });
+        visit_windows(p, t, t.n,
+                      [&](const window &w, int) { store_result(p, w, *l, nan, core, 0); });
     else
         roll_ranks(p, t, l, nan, core);
 }
@@ -177,6 +195,11 @@ __global__ void __launch_bounds__(THREADS)
 } // namespace
 
 bf_cuda_rolling_kernels bf_cuda_rolling_extremes(const bf_cuda_rolling_params &) {
-    return {(const void *)roll_tiles, (const void *)roll_chunks, ROOM, sizeof(list),
+    return {(const void *)roll_tiles,
+            THREADS,
+            ROOM,
+            sizeof(list),
+            (const void *)roll_chunks,
+            (const void *)roll_groups,
             (int)(sizeof(least) / sizeof(int64_t))};
 }

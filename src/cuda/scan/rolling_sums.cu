@@ -1,6 +1,7 @@
-/* Windows of sums and of squares: integers of some words of 64 bits, in units that all elements of
- * a tile are multiples of. The list's are summed up to each element; so a window's are a
- * difference, and exact. Tiles whose elements span too many binades are marked. */
+/* Windows of sums and of squares. The list's are summed up to each element, and exactly: so a
+ * window's are a difference. Sums are two doubles, where these hold them: multiples of a high unit,
+ * and rests. Others, and squares, are integers of some words of 64 bits, in units that all elements
+ * of the tile are multiples of. Tiles whose elements span too many binades are marked. */
 #include "cuda/scan/kernels.cuh"
 #include "cuda/scan/rolling_tile.cuh"
 
@@ -9,7 +10,8 @@ namespace {
 using namespace bf_cuda_rolling;
 using bf_cuda_scan::before_thread;
 using bf_cuda_scan::join_threads;
-using bf_cuda_scan::THREADS;
+
+enum { THREADS = BF_CUDA_SCAN_THREADS /* of blocks that make records */ };
 
 /* --- integers of n words in two's complement --- */
 
@@ -80,8 +82,8 @@ struct range {
         odd |= other.odd;
     }
     /* That of all threads of the block; the caller synchronizes before the next one. */
-    __device__ __forceinline__ range of_block() const {
-        __shared__ range of_warps[bf_cuda_scan::WARPS];
+    template <int threads> __device__ __forceinline__ range of_block() const {
+        __shared__ range of_warps[threads / BF_CUDA_WARP];
         const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
         range all = {bf_cuda_warp_least(least), bf_cuda_warp_most(most), bf_cuda_warp_or(odd)};
         if (lane == 0) of_warps[warp] = all;
@@ -94,9 +96,12 @@ struct range {
     __device__ __forceinline__ int bottom() const { return min(least, most); }
 };
 
-/* The exponent of the unit. */
+/* The exponent of the unit, and that of a power of two above all elements. */
 __device__ __forceinline__ int unit_of(const bf_cuda_rolling_params &p, const range &r) {
     return p.is_float ? r.bottom() - 1 + bf_format_least(p.format) : 0;
+}
+__device__ __forceinline__ int top_of(const bf_cuda_rolling_params &p, const range &r) {
+    return p.is_float ? r.most + p.format.fraction + bf_format_least(p.format) : 8 * p.bytes;
 }
 
 /* Elements that are not finite, or are -0, as the words of a state count them. */
@@ -147,14 +152,20 @@ template <int S, int Q> struct sums {
             shift_up<Q>(word + S, 2 * shift);
         }
     }
-    static __device__ __forceinline__ sums of(const bf_cuda_rolling_params &p, const range &r,
+    /* How elements become sums. */
+    struct way {
+        int bottom;
+        __device__ __forceinline__ way(const bf_cuda_rolling_params &, const range &r, int64_t)
+            : bottom(r.bottom()) {}
+    };
+    static __device__ __forceinline__ sums of(const bf_cuda_rolling_params &p, const way &by,
                                               uint64_t bits) {
         sums x = none();
         if (p.is_float) {
             const bf_finite d = bf_decode(p.format, bits);
             const bool is_finite = d.position < (1 << p.format.exponent) - 2;
             if (is_finite && d.magnitude != 0)
-                x.set(d.magnitude, d.negative, d.position + 1 - r.bottom());
+                x.set(d.magnitude, d.negative, d.position + 1 - by.bottom);
         } else {
             const bf_finite d = bf_decode_integer(p.job.window.dtype, bits);
             x.set(d.magnitude, d.negative && d.magnitude != 0, 0);
@@ -165,7 +176,7 @@ template <int S, int Q> struct sums {
     static __device__ __forceinline__ bool fits(const bf_cuda_rolling_params &p, const range &r,
                                                 int64_t n) {
         const bf_window &w = p.job.window;
-        const int bits = p.is_float ? p.format.fraction + 1 + r.most - r.bottom() : 8 * p.bytes;
+        const int bits = top_of(p, r) - unit_of(p, r);
         const int more = bf_bit_length((uint64_t)n);
         if (r.odd & 2) return false;
         if (bits + more > 64 * S - 1) return false;
@@ -175,69 +186,140 @@ template <int S, int Q> struct sums {
     }
 };
 
+/* --- sums of two doubles --- */
+
+/* Let elements be less than 2^top, multiples of 2^unit, and fewer than 2^more. The high unit is
+ * 2^(top + more - 53): sums of multiples of it are less than 2^53 of them, and sums of rests less
+ * than 2^53 of the unit. */
+struct pairs {
+    static constexpr int words = 2;
+    double high, low;
+
+    static __device__ __forceinline__ pairs none() { return {0, 0}; }
+    __device__ __forceinline__ void join(const pairs &other) {
+        high += other.high;
+        low += other.low;
+    }
+    __device__ __forceinline__ void leave(const pairs &other) {
+        high -= other.high;
+        low -= other.low;
+    }
+    static __device__ __forceinline__ bool fits(const bf_cuda_rolling_params &p, const range &r,
+                                                int64_t n) {
+        const bf_window &w = p.job.window;
+        const int more = bf_bit_length((uint64_t)n), top = top_of(p, r), unit = unit_of(p, r);
+        return w.kind == BF_KIND_SUM && w.to == BF_F64 && w.options.scale == 0 && r.odd < 2 &&
+               (p.is_float || p.bytes < 8) && top - unit <= 107 - 2 * more && top > -800 &&
+               top + more < 1000;
+    }
+    struct way {
+        double start; /* 1.5 * 2^52 high units */
+        __device__ __forceinline__ way(const bf_cuda_rolling_params &p, const range &r, int64_t n)
+            : start(bf_cuda_element::of_bits(
+                  (uint64_t)(2 * (top_of(p, r) + bf_bit_length((uint64_t)n) + 1022) + 1) << 51)) {}
+    };
+    static __device__ __forceinline__ double value_of(const bf_cuda_rolling_params &p,
+                                                      uint64_t bits) {
+        using namespace bf_cuda_element;
+        double x;
+        switch (p.job.window.dtype) {
+        case BF_F64: x = of_bits(bits); break;
+        case BF_F32: x = of_bits((uint32_t)bits); break;
+        case BF_F16: x = widen_f16((uint16_t)bits); break;
+        case BF_BF16: x = widen_bf16((uint16_t)bits); break;
+        default: return (double)(int64_t)bf_integer_decode(p.job.window.dtype, bits);
+        }
+        return x - x == 0 ? x : 0;
+    }
+    static __device__ __forceinline__ pairs of(const bf_cuda_rolling_params &p, const way &by,
+                                               uint64_t bits) {
+        const double x = value_of(p, bits), high = (x + by.start) - by.start;
+        return {high, x - high};
+    }
+};
+
 /* --- a core --- */
 
 template <class T> struct core_sums {
     T sums;
     specials odd;
-    static __device__ __forceinline__ core_sums none() { return {}; }
+    static __device__ __forceinline__ core_sums none() { return {T::none(), {}}; }
     __device__ __forceinline__ void join(const core_sums &other) {
         sums.join(other.sums);
 #pragma unroll
         for (int k = 0; k < 4; k++) odd.count[k] += other.odd.count[k];
     }
-    __device__ __forceinline__ void take(const bf_cuda_rolling_params &p, const range &r,
-                                         uint64_t bits) {
-        sums.join(T::of(p, r, bits));
-        if (!r.odd) return;
+    __device__ __forceinline__ void take(const bf_cuda_rolling_params &p, const typename T::way &by,
+                                         bool odd_ones, uint64_t bits) {
+        sums.join(T::of(p, by, bits));
+        if (!odd_ones) return;
         const int k = special_of(p, bits);
 #pragma unroll
         for (int i = 0; i < 4; i++) odd.count[i] += i == k;
     }
 };
 
-/* What a chunk's record holds. */
+/* What a record holds. */
 template <class T> struct record {
     range seen;
     core_sums<T> of;
+    /* Brings the sums to the unit of another range. */
+    __device__ __forceinline__ void scale(const bf_cuda_rolling_params &p, const range &r) {
+        if (p.is_float && seen.least <= seen.most) of.sums.scale(seen.least - r.bottom());
+    }
 };
 
 template <class T> constexpr int record_words = (int)((sizeof(record<T>) + 7) / 8);
 
 template <class T>
-__device__ __forceinline__ record<T> *record_of(const bf_cuda_rolling_params &p, int64_t chunk) {
-    return (record<T> *)(p.records + chunk * record_words<T>);
+__device__ __forceinline__ record<T> *record_of(const bf_cuda_rolling_params &p, int64_t i) {
+    return (record<T> *)(p.records + i * record_words<T>);
 }
 
 template <class T>
 __global__ void __launch_bounds__(THREADS)
     roll_chunks(const __grid_constant__ bf_cuda_rolling_params p) {
-    const int64_t chunk = blockIdx.x;
-    const tile t = tile_of_chunk(p, chunk);
+    const tile t = tile_of_chunk(p, blockIdx.x);
     record<T> made = {range::none(), core_sums<T>::none()};
     visit_elements<THREADS>(p, t, t.begin, t.second,
                             [&](uint64_t bits) { made.seen.see(p, bits); });
-    made.seen = made.seen.of_block();
+    made.seen = made.seen.template of_block<THREADS>();
     if (!T::fits(p, made.seen, BF_CUDA_ROLLING_CHUNK)) made.seen.odd |= 2;
+    const typename T::way by(p, made.seen, BF_CUDA_ROLLING_CHUNK);
     visit_elements<THREADS>(p, t, t.begin, t.second,
-                            [&](uint64_t bits) { made.of.take(p, made.seen, bits); });
+                            [&](uint64_t bits) { made.of.take(p, by, made.seen.odd, bits); });
     made.of = join_threads(made.of);
-    if (threadIdx.x == 0) *record_of<T>(p, chunk) = made;
+    if (threadIdx.x == 0) *record_of<T>(p, blockIdx.x) = made;
+}
+
+template <class T>
+__global__ void __launch_bounds__(THREADS)
+    roll_groups(const __grid_constant__ bf_cuda_rolling_params p) {
+    record<T> made = {range::none(), core_sums<T>::none()};
+    if (threadIdx.x < BF_CUDA_ROLLING_GROUP)
+        made = *record_of<T>(p, (int64_t)blockIdx.x * BF_CUDA_ROLLING_GROUP + threadIdx.x);
+    const range all = made.seen.template of_block<THREADS>();
+    made.scale(p, all);
+    made.seen = all;
+    if (!T::fits(p, all, BF_CUDA_ROLLING_CHUNK * BF_CUDA_ROLLING_GROUP)) made.seen.odd |= 2;
+    made.of = join_threads(made.of);
+    if (threadIdx.x == 0) *record_of<T>(p, p.chunks + blockIdx.x) = made;
 }
 
 /* The core's sums; thread 0 gets them. */
-template <class T>
+template <int threads, class T>
 __device__ __forceinline__ core_sums<T> sum_core(const bf_cuda_rolling_params &p, const tile &t,
-                                                 const chunks &c, const range &r) {
+                                                 const chunks &c, const range &r,
+                                                 const typename T::way &by) {
     core_sums<T> s = core_sums<T>::none();
-    visit_core<THREADS>(p, t, c, [&](uint64_t bits) { s.take(p, r, bits); });
-    for (int64_t i = c.first + threadIdx.x; i < c.end; i += THREADS) {
-        record<T> known = *record_of<T>(p, i);
-        if (p.is_float && known.seen.least <= known.seen.most)
-            known.of.sums.scale(known.seen.bottom() - r.bottom());
-        s.join(known.of);
-    }
-    return join_threads(s);
+    visit_core<threads>(p, t, c, [&](uint64_t bits) { s.take(p, by, r.odd, bits); });
+    if constexpr (!std::is_same<T, pairs>::value) /* which take no records */
+        visit_records<threads>(p, c, [&](int64_t i) {
+            record<T> known = *record_of<T>(p, i);
+            known.scale(p, r);
+            s.join(known.of);
+        });
+    return join_threads<threads / BF_CUDA_WARP>(s);
 }
 
 /* --- results --- */
@@ -309,25 +391,79 @@ __device__ __forceinline__ uint64_t result_of(const bf_window &w, const int64_t 
     }
 }
 
+/* The mean of so many numbers, if it is certain: the quotient's error is less than 2^-50 of what
+ * the rest adds to it. */
+__device__ __forceinline__ bool divide_surely(const pairs &x, int64_t n, double *mean) {
+    const double sum = x.high + x.low, other = sum - x.high, count = (double)n;
+    const double error = (x.high - (sum - other)) + (x.low - other);
+    const double quotient = sum / count, left = fma(-quotient, count, sum);
+    const double rest = (left + error) / count, margin = fabs(rest) * 0x1p-50;
+    *mean = quotient + (rest - margin);
+    return *mean == quotient + (rest + margin) && fabs(quotient) > 0x1p-900;
+}
+
+/* The result by integers. */
+__device__ __noinline__ uint64_t round_pairs(const bf_window &w, int64_t rows, const specials &odd,
+                                             pairs x, int unit) {
+    const int64_t counts[BF_SUM_LIMBS] = {rows, odd.count[0], odd.count[1], odd.count[2],
+                                          0,    odd.count[3]};
+    const bf_format f = bf_format_f64();
+    sums<2, 0> all = sums<2, 0>::none();
+    for (const double part : {x.high, x.low}) {
+        const bf_finite d = bf_decode(f, bf_cuda_element::bits_of(part));
+        sums<2, 0> one = sums<2, 0>::none();
+        one.set(d.magnitude, d.negative, d.position + bf_format_least(f) - unit);
+        all.join(one);
+    }
+    return result_of(w, counts, all, unit);
+}
+
+/* The result of so many rows. odd: some of them may be special. */
+template <class T>
+__device__ __forceinline__ uint64_t make_result(const bf_window &w, int unit, int64_t rows,
+                                                bool odd, const specials &of, const T &x) {
+    const int64_t counts[BF_SUM_LIMBS] = {rows,        of.count[0], of.count[1],
+                                          of.count[2], 0,           of.count[3]};
+    return result_of(w, counts, x, unit);
+}
+
+template <>
+__device__ __forceinline__ uint64_t make_result<pairs>(const bf_window &w, int unit, int64_t rows,
+                                                       bool odd, const specials &of,
+                                                       const pairs &x) {
+    const int64_t n = rows - of.count[0];
+    double mean = x.high + x.low;
+    const bool plain = n >= w.least && n > 0 && (!odd || w.options.nan == BF_NAN_SKIP) &&
+                       of.count[1] + of.count[2] == 0 && (!odd || mean != 0);
+    if (plain && (w.op == BF_SUM || divide_surely(x, n, &mean)))
+        return bf_cuda_element::bits_of(mean);
+    return round_pairs(w, rows, of, x, unit);
+}
+
 /* --- tiles --- */
 
 /* Shared memory: for each element of the list, and behind the last one, the specials before it, and
  * the words of the sums before it. Those of a thread follow each other, and neighbouring threads
  * begin at different banks. */
-template <class T> struct lists {
-    static constexpr int each = T::words > 3 ? 4 : 8; /* elements of a thread */
-    static constexpr int room = each * THREADS, slots = (each + 1) * THREADS + 1;
+template <int most, int threads> struct lists {
+    static constexpr int each = most > 2 ? 4 : 8; /* elements of a thread */
+    static constexpr int room = each * threads, slots = (each + 1) * threads + 1;
+    static constexpr size_t bytes = (1 + most) * slots * sizeof(uint64_t);
     uint64_t *specials, *words;
     static __device__ __forceinline__ int slot(int i) { return i + i / each; }
-    __device__ __forceinline__ T sums_at(int i) const {
+    template <class T> __device__ __forceinline__ T sums_at(int i) const {
+        uint64_t held[T::words];
         T x;
 #pragma unroll
-        for (int w = 0; w < T::words; w++) x.word[w] = words[w * slots + slot(i)];
+        for (int w = 0; w < T::words; w++) held[w] = words[w * slots + slot(i)];
+        memcpy(&x, held, sizeof x);
         return x;
     }
-    __device__ __forceinline__ void put(int i, const T &x) const {
+    template <class T> __device__ __forceinline__ void put(int i, const T &x) const {
+        uint64_t held[T::words];
+        memcpy(held, &x, sizeof x);
 #pragma unroll
-        for (int w = 0; w < T::words; w++) words[w * slots + slot(i)] = x.word[w];
+        for (int w = 0; w < T::words; w++) words[w * slots + slot(i)] = held[w];
     }
 };
 
@@ -341,112 +477,123 @@ struct packed_specials {
     }
 };
 
-/* Sums up what is before each element. The list's elements are where its specials will be. */
-template <class T>
-__device__ __forceinline__ void sum_up(const bf_cuda_rolling_params &p, const range &r,
-                                       const lists<T> &l) {
-    constexpr int each = lists<T>::each;
-    const int own = (int)threadIdx.x * each;
-    T before[each], mine = T::none(), all;
-    packed_specials odd = packed_specials::none(), all_odd;
+/* Counts the specials before each element, which take the elements' place. */
+template <int threads, class L>
+__device__ __forceinline__ void count_specials(const bf_cuda_rolling_params &p, const L &l) {
+    const int own = (int)threadIdx.x * L::each;
+    packed_specials mine = packed_specials::none(), all;
 #pragma unroll
-    for (int k = 0; k < each; k++) {
-        const uint64_t bits = l.specials[l.slot(own + k)];
-        before[k] = mine;
-        mine.join(T::of(p, r, bits));
-        if (r.odd) odd.take(special_of(p, bits));
+    for (int k = 0; k < L::each; k++) mine.take(special_of(p, l.specials[l.slot(own + k)]));
+    mine = before_thread<threads / BF_CUDA_WARP>(mine, &all);
+#pragma unroll
+    for (int k = 0; k < L::each; k++) {
+        const int special = special_of(p, l.specials[l.slot(own + k)]);
+        l.specials[l.slot(own + k)] = mine.all;
+        mine.take(special);
     }
-    const T up_to = before_thread(mine, &all);
+    if (threadIdx.x == threads - 1) l.specials[l.slot(L::room)] = all.all;
+}
+
+/* Sums up what is before each element. The list's elements are where its specials will be. */
+template <class T, int threads, class L>
+__device__ __forceinline__ void sum_up(const bf_cuda_rolling_params &p, const typename T::way &by,
+                                       const L &l) {
+    const int own = (int)threadIdx.x * L::each;
+    T before[L::each], mine = T::none(), all;
 #pragma unroll
-    for (int k = 0; k < each; k++) {
+    for (int k = 0; k < L::each; k++) {
+        before[k] = mine;
+        mine.join(T::of(p, by, l.specials[l.slot(own + k)]));
+    }
+    const T up_to = before_thread<threads / BF_CUDA_WARP>(mine, &all);
+#pragma unroll
+    for (int k = 0; k < L::each; k++) {
         before[k].join(up_to);
         l.put(own + k, before[k]);
     }
-    if (threadIdx.x == THREADS - 1) l.put(lists<T>::room, all);
-    if (!r.odd) return;
-    odd = before_thread(odd, &all_odd);
-#pragma unroll
-    for (int k = 0; k < each; k++) {
-        const uint64_t bits = l.specials[l.slot(own + k)];
-        l.specials[l.slot(own + k)] = odd.all;
-        odd.take(special_of(p, bits));
-    }
-    if (threadIdx.x == THREADS - 1) l.specials[l.slot(lists<T>::room)] = all_odd.all;
+    if (threadIdx.x == threads - 1) l.put(L::room, all);
 }
 
-/* Stores the results of a tile. */
-template <class T>
-__device__ __forceinline__ void store_results(const bf_cuda_rolling_params &p, const tile &t,
-                                              const range &r, const lists<T> &l,
-                                              const core_sums<T> &core) {
+/* Makes and stores the results of a tile by sums T. */
+template <class T, int threads, class L>
+__device__ __forceinline__ void make_tile(const bf_cuda_rolling_params &p, const tile &t,
+                                          const chunks &c, const range &r, int64_t n, const L &l) {
+    __shared__ core_sums<T> core;
+    const typename T::way by(p, r, n);
     const int unit = unit_of(p, r);
-    for (int i = (int)threadIdx.x; i < t.n; i += THREADS) {
+    core_sums<T> s = core_sums<T>::none();
+    if (t.core() < t.second) s = sum_core<threads, T>(p, t, c, r, by);
+    if (threadIdx.x == 0) core = s;
+    sum_up<T, threads>(p, by, l);
+    if (r.odd) count_specials<threads>(p, l);
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < t.n; i += threads) {
         const window w = window_of(p, t, i);
         T x = core.sums;
-        x.join(l.sums_at(w.end));
-        x.leave(l.sums_at(w.first));
-        int64_t counts[BF_SUM_LIMBS] = {w.rows};
+        x.join(l.template sums_at<T>(w.end));
+        x.leave(l.template sums_at<T>(w.first));
+        specials odd = {};
         if (r.odd) {
-            const uint64_t in_list = l.specials[l.slot(w.end)] - l.specials[l.slot(w.first)];
-            const int words[4] = {BF_SUM_NAN, BF_SUM_POS_INF, BF_SUM_NEG_INF, BF_SUM_NEG_ZERO};
+            const uint64_t listed = l.specials[l.slot(w.end)] - l.specials[l.slot(w.first)];
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                counts[words[k]] = core.odd.count[k] + (uint16_t)(in_list >> 16 * k);
-            look_for_refused(p, counts);
+                odd.count[k] = core.odd.count[k] + (uint16_t)(listed >> 16 * k);
+            if (p.job.window.options.nan == BF_NAN_ERROR && odd.count[0] > 0) p.board->failed = 1;
         }
-        store_bits(p.job.values, p.to_bytes, w.to, result_of(p.job.window, counts, x, unit));
+        const uint64_t bits = make_result<T>(p.job.window, unit, w.rows, r.odd != 0, odd, x);
+        store_bits(p.job.values, p.to_bytes, w.to, bits);
     }
 }
 
-template <class T>
-__global__ void __launch_bounds__(THREADS)
+template <class T, int threads>
+__global__ void __launch_bounds__(threads,
+                                  bf_cuda_blocks_held(threads, T::words > 2 ? 3 : 1024 / threads))
     roll_tiles(const __grid_constant__ bf_cuda_rolling_params p) {
+    typedef lists<T::words, threads> L;
     extern __shared__ uint64_t memory[];
     __shared__ tile t;
-    __shared__ core_sums<T> core;
-    const lists<T> l = {memory, memory + lists<T>::slots};
+    const L l = {memory, memory + L::slots};
     if (threadIdx.x == 0) t = find_tile(p, blockIdx.x);
     __syncthreads();
     const chunks c = core_chunks(p, t);
+    const int64_t n = t.count + (t.second - t.core());
     range r = range::none();
-#pragma unroll
-    for (int k = 0; k < lists<T>::each; k++) {
-        const int i = k * THREADS + (int)threadIdx.x;
-        const uint64_t bits = i < t.count ? listed(p, t, i) : 0;
+    load_list<threads, L::each>(p, t, [&](int i, uint64_t bits) {
         l.specials[l.slot(i)] = bits;
         r.see(p, bits);
-    }
+    });
     if (t.core() < t.second) {
-        visit_core<THREADS>(p, t, c, [&](uint64_t bits) { r.see(p, bits); });
-        for (int64_t i = c.first + threadIdx.x; i < c.end; i += THREADS)
-            r.join(record_of<T>(p, i)->seen);
+        visit_core<threads>(p, t, c, [&](uint64_t bits) { r.see(p, bits); });
+        visit_records<threads>(p, c, [&](int64_t i) { r.join(record_of<T>(p, i)->seen); });
     }
-    r = r.of_block();
-    if (!T::fits(p, r, t.count + (t.second - t.core()))) {
-        if (threadIdx.x == 0) p.marked[atomicAdd(&p.board->marked, 1ull)] = blockIdx.x;
-        return;
-    }
-    core_sums<T> of_core = core_sums<T>::none();
-    if (t.core() < t.second) of_core = sum_core<T>(p, t, c, r);
-    if (threadIdx.x == 0) core = of_core;
-    sum_up(p, r, l);
-    __syncthreads();
-    store_results(p, t, r, l, core);
+    r = r.of_block<threads>();
+    if (T::words == 2 && !c.some() && pairs::fits(p, r, n))
+        make_tile<pairs, threads>(p, t, c, r, n, l);
+    else if (T::fits(p, r, n))
+        make_tile<T, threads>(p, t, c, r, n, l);
+    else if (threadIdx.x == 0)
+        p.marked[atomicAdd(&p.board->marked, 1ull)] = blockIdx.x;
 }
 
-template <int S, int Q> bf_cuda_rolling_kernels kernels_of() {
-    typedef sums<S, Q> T;
-    const size_t shared = (1 + T::words) * lists<T>::slots * sizeof(uint64_t);
-    return {(const void *)roll_tiles<T>, (const void *)roll_chunks<T>, lists<T>::room, shared,
+template <class T, int threads> bf_cuda_rolling_kernels kernels_of() {
+    typedef lists<T::words, threads> L;
+    return {(const void *)roll_tiles<T, threads>,
+            threads,
+            L::room,
+            L::bytes,
+            (const void *)roll_chunks<T>,
+            (const void *)roll_groups<T>,
             record_words<T>};
 }
 
 } // namespace
 
-/* Integers of up to 32 bits, and f16, are narrow. */
-bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p) {
+/* Integers of up to 32 bits, and f16, have narrow squares. Where there is room for it, a block is
+ * large: neighbouring windows share most of their elements. */
+bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p, int shared) {
     const bool narrow = p.is_float ? p.job.window.dtype == BF_F16 : p.bytes < 8;
     if (p.job.window.kind == BF_KIND_MOMENTS)
-        return narrow ? kernels_of<1, 2>() : kernels_of<2, 3>();
-    return narrow ? kernels_of<1, 0>() : kernels_of<2, 0>();
+        return narrow ? kernels_of<sums<1, 2>, 256>() : kernels_of<sums<2, 3>, 256>();
+    if (shared < 2 * (int)lists<2, 512>::bytes) return kernels_of<sums<2, 0>, 256>();
+    return kernels_of<sums<2, 0>, 512>();
 }

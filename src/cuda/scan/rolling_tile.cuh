@@ -13,10 +13,12 @@ using bf_cuda_element::store_bits;
 struct tile {
     int64_t line, base, k; /* of its first result: the line, its first element, the number in it */
     int64_t origin;        /* where that element lies */
-    int64_t from;          /* its first result, of so many */
+    int64_t from, to;      /* its first result, of so many, and where it is stored */
     int n;
     int heads, count;      /* the list has so many elements up to the core, and so many of all */
     int64_t begin, second; /* the first element of the list, and the first behind the core */
+    int end;               /* that of the first window, in the list */
+    bool steady;           /* windows are those of one line, and each is a step behind the last */
     __device__ __forceinline__ int64_t core() const { return begin + heads; }
 };
 
@@ -58,6 +60,13 @@ __device__ __forceinline__ tile find_tile(const bf_cuda_rolling_params &p, int64
                              : end - t.begin);
     t.second = has_core ? end_of(job, t.line, t.k) : end;
     t.count = t.heads + (int)(end - t.second);
+    t.end = (int)(end_of(job, t.line, t.k) - t.second) + t.heads;
+    t.to = job.inner == 1
+               ? t.from
+               : (t.line % job.outer * job.results + t.k) * job.inner + t.line / job.outer;
+    t.steady = job.first == nullptr && last_line == t.line &&
+               t.k * job.step >= job.size - job.after - 1 &&
+               job.after < job.length - (t.k + t.n - 1) * job.step;
     return t;
 }
 
@@ -82,9 +91,40 @@ __device__ __forceinline__ uint64_t element_of(const bf_cuda_rolling_params &p, 
     return load_bits(p.job.elements, p.bytes, place_of(p, t, number));
 }
 
-/* Element i of the list. */
+/* The number of element i of the list. */
+__device__ __forceinline__ int64_t number_of(const tile &t, int i) {
+    return i < t.heads ? t.begin + i : t.second + (i - t.heads);
+}
+
 __device__ __forceinline__ uint64_t listed(const bf_cuda_rolling_params &p, const tile &t, int i) {
-    return element_of(p, t, i < t.heads ? t.begin + i : t.second + (i - t.heads));
+    return element_of(p, t, number_of(t, i));
+}
+
+/* Calls put(i, element i of the list) for the numbers i of a thread, so many; behind the list with
+ * 0. All are loaded before. */
+template <class Element, int threads, int each, class Put>
+__device__ __forceinline__ void load_as(const bf_cuda_rolling_params &p, const tile &t,
+                                        const Put &put) {
+    const Element *elements = (const Element *)p.job.elements;
+    Element x[each];
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        const int i = k * threads + (int)threadIdx.x;
+        x[k] = i < t.count ? elements[place_of(p, t, number_of(t, i))] : 0;
+    }
+#pragma unroll
+    for (int k = 0; k < each; k++) put(k * threads + (int)threadIdx.x, (uint64_t)x[k]);
+}
+
+template <int threads, int each, class Put>
+__device__ __forceinline__ void load_list(const bf_cuda_rolling_params &p, const tile &t,
+                                          const Put &put) {
+    switch (p.bytes) {
+    case 1: return load_as<uint8_t, threads, each>(p, t, put);
+    case 2: return load_as<uint16_t, threads, each>(p, t, put);
+    case 4: return load_as<uint32_t, threads, each>(p, t, put);
+    default: return load_as<uint64_t, threads, each>(p, t, put);
+    }
 }
 
 /* A window: elements [first, end) of the list, and the core; and how many they are. */
@@ -96,6 +136,10 @@ struct window {
 
 __device__ __forceinline__ window window_of(const bf_cuda_rolling_params &p, const tile &t, int i) {
     const bf_rolling_job &job = p.job;
+    if (t.steady) {
+        const int by = i * (int)job.step;
+        return {by, t.end + by, job.size, t.to + i * job.inner};
+    }
     int64_t k = t.k + i, base = t.base, line = t.line;
     if (k >= job.results) {
         const unsigned on = lines_on(k, job.results);
@@ -123,22 +167,37 @@ __device__ __forceinline__ void visit_elements(const bf_cuda_rolling_params &p, 
 /* The whole chunks of the core, if there are records. */
 struct chunks {
     int64_t first, end;
+    __device__ __forceinline__ bool some() const { return first < end; }
 };
 
 __device__ __forceinline__ chunks core_chunks(const bf_cuda_rolling_params &p, const tile &t) {
     const int64_t chunk = BF_CUDA_ROLLING_CHUNK;
     const chunks c = {(t.core() + chunk - 1) / chunk, t.second / chunk};
-    return p.records != nullptr && c.first < c.end ? c : chunks{0, 0};
+    return p.records != nullptr && c.some() ? c : chunks{0, 0};
 }
 
 /* Calls visit(element) for a thread's elements of the core that are in no such chunk. */
 template <int threads, class Visit>
 __device__ __forceinline__ void visit_core(const bf_cuda_rolling_params &p, const tile &t,
                                            const chunks &c, const Visit &visit) {
-    const bool some = c.first < c.end;
-    const int64_t whole = some ? c.first * BF_CUDA_ROLLING_CHUNK : t.second;
+    const int64_t whole = c.some() ? c.first * BF_CUDA_ROLLING_CHUNK : t.second;
     visit_elements<threads>(p, t, t.core(), whole, visit);
-    if (some) visit_elements<threads>(p, t, c.end * BF_CUDA_ROLLING_CHUNK, t.second, visit);
+    if (c.some()) visit_elements<threads>(p, t, c.end * BF_CUDA_ROLLING_CHUNK, t.second, visit);
+}
+
+/* Calls visit(number) for a thread's records of the chunks: those of whole groups of them are one.
+ */
+template <int threads, class Visit>
+__device__ __forceinline__ void visit_records(const bf_cuda_rolling_params &p, const chunks &c,
+                                              const Visit &visit) {
+    const int64_t first = (c.first + BF_CUDA_ROLLING_GROUP - 1) / BF_CUDA_ROLLING_GROUP;
+    const int64_t end = c.end / BF_CUDA_ROLLING_GROUP;
+    const bool some = first < end;
+    const int64_t single = some ? first * BF_CUDA_ROLLING_GROUP : c.end;
+    const int64_t behind = some ? end * BF_CUDA_ROLLING_GROUP : c.end;
+    for (int64_t i = c.first + threadIdx.x; i < single; i += threads) visit(i);
+    for (int64_t i = behind + threadIdx.x; i < c.end; i += threads) visit(i);
+    for (int64_t i = first + threadIdx.x; i < end; i += threads) visit(p.chunks + i);
 }
 
 /* A tile of nothing but the elements of a chunk, which is a core. */
