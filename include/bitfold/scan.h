@@ -94,8 +94,8 @@ BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
  * Windows of a span (options->on, ->span; window 0) have the elements whose keys are in (key -
  * span, key], where key is that of the window's element, or, with center, in (key - span / 2, key +
  * span / 2]. So elements with one key have one window, before and behind them. `on` has one
- * dimension, a key for each element of a line, and lies in host memory; the keys, integers (times
- * are the integers of their unit) or finite floats, do not decrease. They are compared exactly. */
+ * dimension, a key for each element of a line; the keys, integers (times are the integers of their
+ * unit) or finite floats, do not decrease. They are compared exactly, and on the CPU. */
 typedef struct bf_rolling_options {
     size_t size;        /* sizeof(bf_rolling_options): see bitfold.h */
     bf_nan_policy nan;  /* floats only; default: propagate. BF_NAN_ERROR: BF_E_NAN if a window that
@@ -130,10 +130,10 @@ BF_API bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype,
 
 /* Reduces the window of each element of the lines along axis (-ndim to ndim - 1) of an array of any
  * strides. `values`, of bf_rolling_dtype, has its shape, but along axis the number of elements
- * divided by the step, rounded up; it shares no memory with the array. O(n), whatever the window.
- * The CPU does it, and refuses memory of a GPU. On failure nothing is written. Errors:
- * BF_E_ARGUMENT (keys that decrease, too), BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN (of keys, too),
- * BF_E_MEMORY, BF_E_CANCELLED. */
+ * divided by the step, rounded up; it shares no memory with the array. On a CPU O(n), whatever the
+ * window. Of BF_I128 the CPU does it, and refuses memory of a GPU. On failure nothing is written.
+ * Errors: BF_E_ARGUMENT (keys that decrease, too), BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN (of keys, too),
+ * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 BF_API bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                             const bf_rolling_options *options, const bf_array *values);
 
@@ -151,13 +151,13 @@ BF_API bf_status bf_rolling_count(bf_context *context, const bf_array *array, in
 
 /* Finds the median of each window, as bf_rolling reduces them: of its elements that are no NaN, the
  * exact mean of the two in the middle, rounded once. options->out_dtype is BF_NONE. O(n log w).
- * Errors: as bf_rolling. */
+ * The CPU does it, and refuses memory of a GPU. Errors: as bf_rolling. */
 BF_API bf_status bf_rolling_median(bf_context *context, const bf_array *array, int axis,
                                    const bf_rolling_options *options, const bf_array *values);
 
 /* Finds the quantiles q[0..m) (0 to 1) of each window, by options->method, as bf_quantile_axes does
  * (order.h): values has the shape (m, that of bf_rolling's), or of one quantile that alone. Errors:
- * as bf_rolling. */
+ * as bf_rolling_median. */
 BF_API bf_status bf_rolling_quantile(bf_context *context, const bf_array *array, int axis,
                                      const double q[], int m, const bf_rolling_options *options,
                                      const bf_array *values);

@@ -444,6 +444,26 @@ class Torch(OnGpu):
                 states.append(state.save())
             self.assertEqual(states[0], states[1], op)
 
+    def test_windows(self):
+        rng = np.random.default_rng(8)
+        x = rng.normal(size=(30, 3000))
+        x[3, ::50] = np.nan
+        days = np.cumsum(rng.integers(0, 3, 3000))
+        y, keys = self.module.asarray(x).cuda(), self.module.asarray(days).cuda()
+        for options in (
+            {"window": 100, "axis": 1}, {"window": 7, "center": True, "step": 3, "nan": "skip"},
+            {"on": days, "span": 12, "axis": 1, "nan": "skip"}, {"on": keys, "span": 12, "axis": 1},
+        ):  # fmt: skip
+            of_host = {**options, "on": days} if "on" in options else options
+            for op in ("sum", "mean", "var", "std", "min", "max", "count"):
+                expected = getattr(bitfold.rolling(x, context=self.cpu, **of_host), op)()
+                for context in (self.gpu, None):
+                    found = getattr(bitfold.rolling(y, context=context, **options), op)()
+                    self.assertTrue(found.device == y.device)
+                    self.assertEqual(found.cpu().numpy().tobytes(), expected.tobytes(), (op, options))
+        with self.assertRaisesRegex(bitfold.DeviceError, "quantiles of windows"):
+            bitfold.rolling(y, 3).median()
+
     def test_the_data_choose_the_device(self):
         context = bitfold.Context()
         self.assertEqual(bitfold.sum(np.ones(10), context=context), 10)

@@ -29,7 +29,7 @@ enum {
 
 struct bf_cuda_rolling_params {
     bf_rolling_job job; /* all memory is where kernels reach it */
-    bf_format format;   /* of elements that are floats */
+    bf_format format;   /* what elements are, if they are floats */
     bool is_float;
     int bytes, to_bytes; /* the sizes of elements and results */
 
@@ -50,11 +50,11 @@ struct bf_cuda_rolling_params {
 
 /* How windows are made. */
 struct bf_cuda_rolling_kernels {
-    const void *tiles;           /* of so many blocks as there are tiles */
-    int threads;                 /* of these blocks */
+    const void *tiles;           /* has as many blocks as there are tiles */
+    int threads;                 /* each of these blocks has so many */
     int room;                    /* elements of a list */
-    size_t shared;               /* bytes of shared memory of these blocks */
-    const void *chunks, *groups; /* make records, of so many blocks as there are of each */
+    size_t shared;               /* bytes of shared memory that each has */
+    const void *chunks, *groups; /* make records: as many blocks as there are of each */
     int record;                  /* words of a record */
 };
 

@@ -13,11 +13,11 @@ enum {
     WARPS = THREADS / BF_CUDA_WARP,
     EACH = 8,
     ROOM = EACH * THREADS,
-    RECORD_THREADS = BF_CUDA_SCAN_THREADS /* of blocks that make records */
+    RECORD_THREADS = BF_CUDA_SCAN_THREADS /* blocks that make records have so many */
 };
 
 struct least {
-    int64_t rank; /* of maxima complemented; of NaNs and of nothing the greatest */
+    int64_t rank; /* complemented for maxima; the greatest for NaNs and for nothing */
     int64_t nans;
     static __device__ __forceinline__ least none() { return {INT64_MAX, 0}; }
     static __device__ __forceinline__ least of(const bf_cuda_rolling_params &p, uint64_t bits) {
@@ -149,7 +149,7 @@ __device__ __forceinline__ void visit_windows(const bf_cuda_rolling_params &p, c
 
 __device__ __forceinline__ void roll_ranks(const bf_cuda_rolling_params &p, const tile &t, list *l,
                                            bool nan, const least &core) {
-    __shared__ unsigned levels; /* those of all windows */
+    __shared__ unsigned levels; /* a bit for each that some window has */
     if (threadIdx.x == 0) levels = 0;
     __syncthreads();
     unsigned mine = 0;

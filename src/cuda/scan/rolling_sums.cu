@@ -11,7 +11,7 @@ using namespace bf_cuda_rolling;
 using bf_cuda_scan::before_thread;
 using bf_cuda_scan::join_threads;
 
-enum { THREADS = BF_CUDA_SCAN_THREADS /* of blocks that make records */ };
+enum { THREADS = BF_CUDA_SCAN_THREADS /* blocks that make records have so many */ };
 
 /* --- integers of n words in two's complement --- */
 
@@ -81,7 +81,7 @@ struct range {
         most = max(most, other.most);
         odd |= other.odd;
     }
-    /* That of all threads of the block; the caller synchronizes before the next one. */
+    /* Returns that of all threads of the block; the caller synchronizes before the next one. */
     template <int threads> __device__ __forceinline__ range of_block() const {
         __shared__ range of_warps[threads / BF_CUDA_WARP];
         const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
@@ -221,14 +221,16 @@ struct pairs {
     static __device__ __forceinline__ double value_of(const bf_cuda_rolling_params &p,
                                                       uint64_t bits) {
         using namespace bf_cuda_element;
-        double x;
-        switch (p.job.window.dtype) {
-        case BF_F64: x = of_bits(bits); break;
-        case BF_F32: x = of_bits((uint32_t)bits); break;
-        case BF_F16: x = widen_f16((uint16_t)bits); break;
-        case BF_BF16: x = widen_bf16((uint16_t)bits); break;
-        default: return (double)(int64_t)bf_integer_decode(p.job.window.dtype, bits);
+        const bf_dtype dtype = p.job.window.dtype;
+        if (!p.is_float) return (double)(int64_t)bf_integer_decode(dtype, bits);
+        if (p.bytes == 2) {
+            const bf_finite d = bf_decode(p.format, bits);
+            const int exponent = d.position + bf_format_least(p.format);
+            const double unit = of_bits((uint64_t)(exponent + 1023) << 52);
+            const double size = bf_sum_special(p.format, bits) ? 0 : (double)d.magnitude * unit;
+            return d.negative ? -size : size;
         }
+        const double x = dtype == BF_F32 ? (double)of_bits((uint32_t)bits) : of_bits(bits);
         return x - x == 0 ? x : 0;
     }
     static __device__ __forceinline__ pairs of(const bf_cuda_rolling_params &p, const way &by,
@@ -313,7 +315,7 @@ __device__ __forceinline__ core_sums<T> sum_core(const bf_cuda_rolling_params &p
                                                  const typename T::way &by) {
     core_sums<T> s = core_sums<T>::none();
     visit_core<threads>(p, t, c, [&](uint64_t bits) { s.take(p, by, r.odd, bits); });
-    if constexpr (!std::is_same<T, pairs>::value) /* which take no records */
+    if constexpr (!std::is_same<T, pairs>::value) /* pairs take no records */
         visit_records<threads>(p, c, [&](int64_t i) {
             record<T> known = *record_of<T>(p, i);
             known.scale(p, r);
@@ -323,6 +325,38 @@ __device__ __forceinline__ core_sums<T> sum_core(const bf_cuda_rolling_params &p
 }
 
 /* --- results --- */
+
+/* Divides high + low, or a number that is 2^-104 of it larger at most, by a double, and takes the
+ * root. Returns whether the result is certain: its error is less than 2^-50 of what the rest adds
+ * to it, and 2^-100 of the result. Nothing may be subnormal. */
+__device__ __forceinline__ bool divide_surely(double high, double low, double divisor, bool root,
+                                              double *result) {
+    double x = high / divisor, rest = (fma(-x, divisor, high) + low) / divisor;
+    double margin = fabs(rest) * 0x1p-50 + fabs(x) * 0x1p-100;
+    if (root) {
+        const double square = x;
+        x = sqrt(square);
+        rest = (fma(-x, x, square) + rest) / (x + x);
+        margin = margin / x + fabs(rest) * 0x1p-50 + x * 0x1p-100;
+    }
+    *result = x + (rest - margin);
+    return *result == x + (rest + margin);
+}
+
+/* As above, of leading bits, and with the bits of the result as an f64. */
+__device__ __forceinline__ bool divide_leading(const bf_leading &x, uint64_t divisor, bool root,
+                                               uint64_t *bits) {
+    const int exponent = x.exponent + 75, even = root ? exponent & ~1 : exponent;
+    const double up = exponent == even ? 1 : 2, below = (double)(((uint64_t)1 << 53) - 1);
+    const double high = (double)(uint64_t)(x.bits >> 75) * up;
+    const double low = (double)((uint64_t)(x.bits >> 22) & (uint64_t)below) * 0x1p-53 * up;
+    double result;
+    if (divisor >> 53 != 0 || exponent < -800 || exponent > 800 ||
+        !divide_surely(high, low, (double)divisor, root, &result))
+        return false;
+    *bits = bf_cuda_element::bits_of(result) + ((uint64_t)(int64_t)(root ? even / 2 : even) << 52);
+    return true;
+}
 
 /* The variance, or its root, of n numbers; more than ddof. */
 template <int S, int Q>
@@ -359,7 +393,9 @@ __device__ __forceinline__ uint64_t spread_of(const bf_window &w, const sums<S, 
                               (int64_t)product[3]};
     const bf_leading q = bf_leading_from_words(words, 4, 2 * unit, &sign);
     const uint64_t divisor = (uint64_t)n * (uint64_t)(n - w.options.ddof);
+    uint64_t bits;
     if (q.bits == 0) return 0;
+    if (w.to == BF_F64 && divide_leading(q, divisor, w.op == BF_STD, &bits)) return bits;
     if (w.op == BF_VAR)
         return bf_leading_round(bf_format_of(w.to), false, bf_leading_divide(q, divisor));
     return bf_leading_round(bf_format_of(w.to), false,
@@ -384,6 +420,14 @@ __device__ __forceinline__ uint64_t result_of(const bf_window &w, const int64_t 
         for (int i = 0; i < S; i++) words[i] = (int64_t)x.word[i];
 #pragma unroll
         for (int i = 0; i < BF_SUM_LIMBS; i++) g.counts[i] = counts[i];
+        if (w.op == BF_MEAN && w.to == BF_F64 && w.options.scale == 0) {
+            bool negative;
+            const bf_leading sum = bf_leading_from_words(words, S, unit, &negative);
+            const int64_t n = bf_finish_count(counts);
+            if (n > 0 && sum.bits != 0 && counts[BF_SUM_POS_INF] + counts[BF_SUM_NEG_INF] == 0 &&
+                divide_leading(sum, (uint64_t)n, false, &bits))
+                return negative ? bits | bf_format_sign(bf_format_f64()) : bits;
+        }
         g.sum = g.products = words;
         g.sum_layout = g.products_layout = bf_layout_make(S, unit);
         g.words = true;
@@ -391,15 +435,11 @@ __device__ __forceinline__ uint64_t result_of(const bf_window &w, const int64_t 
     }
 }
 
-/* The mean of so many numbers, if it is certain: the quotient's error is less than 2^-50 of what
- * the rest adds to it. */
-__device__ __forceinline__ bool divide_surely(const pairs &x, int64_t n, double *mean) {
-    const double sum = x.high + x.low, other = sum - x.high, count = (double)n;
-    const double error = (x.high - (sum - other)) + (x.low - other);
-    const double quotient = sum / count, left = fma(-quotient, count, sum);
-    const double rest = (left + error) / count, margin = fabs(rest) * 0x1p-50;
-    *mean = quotient + (rest - margin);
-    return *mean == quotient + (rest + margin) && fabs(quotient) > 0x1p-900;
+/* The mean of so many numbers, if it is certain. */
+__device__ __forceinline__ bool mean_surely(const pairs &x, int64_t n, double *mean) {
+    const double sum = x.high + x.low, other = sum - x.high;
+    const double rest = (x.high - (sum - other)) + (x.low - other);
+    return divide_surely(sum, rest, (double)n, false, mean) && fabs(*mean) > 0x1p-900;
 }
 
 /* The result by integers. */
@@ -435,7 +475,7 @@ __device__ __forceinline__ uint64_t make_result<pairs>(const bf_window &w, int u
     double mean = x.high + x.low;
     const bool plain = n >= w.least && n > 0 && (!odd || w.options.nan == BF_NAN_SKIP) &&
                        of.count[1] + of.count[2] == 0 && (!odd || mean != 0);
-    if (plain && (w.op == BF_SUM || divide_surely(x, n, &mean)))
+    if (plain && (w.op == BF_SUM || mean_surely(x, n, &mean)))
         return bf_cuda_element::bits_of(mean);
     return round_pairs(w, rows, of, x, unit);
 }

@@ -11,13 +11,14 @@ using bf_cuda_element::load_bits;
 using bf_cuda_element::store_bits;
 
 struct tile {
-    int64_t line, base, k; /* of its first result: the line, its first element, the number in it */
-    int64_t origin;        /* where that element lies */
-    int64_t from, to;      /* its first result, of so many, and where it is stored */
+    int64_t line, base,
+        k;            /* its first result's line, the first element of that, the number in it */
+    int64_t origin;   /* where that element lies */
+    int64_t from, to; /* its first result, of so many, and where it is stored */
     int n;
     int heads, count;      /* the list has so many elements up to the core, and so many of all */
     int64_t begin, second; /* the first element of the list, and the first behind the core */
-    int end;               /* that of the first window, in the list */
+    int end;               /* the first window ends there, in the list */
     bool steady;           /* windows are those of one line, and each is a step behind the last */
     __device__ __forceinline__ int64_t core() const { return begin + heads; }
 };
