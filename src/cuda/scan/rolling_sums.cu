@@ -235,8 +235,29 @@ struct pairs {
     }
     static __device__ __forceinline__ pairs of(const bf_cuda_rolling_params &p, const way &by,
                                                uint64_t bits) {
-        const double x = value_of(p, bits), high = (x + by.start) - by.start;
+        return of_value(by, value_of(p, bits));
+    }
+    static __device__ __forceinline__ pairs of_value(const way &by, double x) {
+        const double high = (x + by.start) - by.start;
         return {high, x - high};
+    }
+    /* The pair of an integer in other units, below 2^(top + more - 2): of its four digits. */
+    static __device__ __forceinline__ pairs of_integer(const way &by, const sums<2, 0> &x,
+                                                       int unit) {
+        const bool negative = (int64_t)x.word[1] < 0;
+        sums<2, 0> size = x;
+        if (negative) {
+            size = sums<2, 0>::none();
+            size.leave(x);
+        }
+        pairs all = none();
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const double digit = (uint32_t)(size.word[i / 2] >> 32 * (i % 2));
+            const double weight = bf_cuda_element::of_bits((uint64_t)(unit + 32 * i + 1023) << 52);
+            if (digit != 0) all.join(of_value(by, negative ? -digit * weight : digit * weight));
+        }
+        return all;
     }
 };
 
@@ -308,19 +329,28 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) *record_of<T>(p, p.chunks + blockIdx.x) = made;
 }
 
-/* The core's sums; thread 0 gets them. */
-template <int threads, class T>
+/* What a record tells of a core. */
+template <class T>
+__device__ __forceinline__ core_sums<T> core_of(const bf_cuda_rolling_params &p, const range &r,
+                                                const typename T::way &, record<T> known) {
+    known.scale(p, r);
+    return known.of;
+}
+__device__ __forceinline__ core_sums<pairs> core_of(const bf_cuda_rolling_params &p, const range &,
+                                                    const pairs::way &by,
+                                                    const record<sums<2, 0>> &known) {
+    return {pairs::of_integer(by, known.of.sums, unit_of(p, known.seen)), known.of.odd};
+}
+
+/* The core's sums T, by records of R; thread 0 gets them. */
+template <int threads, class T, class R>
 __device__ __forceinline__ core_sums<T> sum_core(const bf_cuda_rolling_params &p, const tile &t,
                                                  const chunks &c, const range &r,
                                                  const typename T::way &by) {
     core_sums<T> s = core_sums<T>::none();
     visit_core<threads>(p, t, c, [&](uint64_t bits) { s.take(p, by, r.odd, bits); });
-    if constexpr (!std::is_same<T, pairs>::value) /* pairs take no records */
-        visit_records<threads>(p, c, [&](int64_t i) {
-            record<T> known = *record_of<T>(p, i);
-            known.scale(p, r);
-            s.join(known.of);
-        });
+    visit_records<threads>(p, c,
+                           [&](int64_t i) { s.join(core_of(p, r, by, *record_of<R>(p, i))); });
     return join_threads<threads / BF_CUDA_WARP>(s);
 }
 
@@ -554,15 +584,15 @@ __device__ __forceinline__ void sum_up(const bf_cuda_rolling_params &p, const ty
     if (threadIdx.x == threads - 1) l.put(L::room, all);
 }
 
-/* Makes and stores the results of a tile by sums T. */
-template <class T, int threads, class L>
+/* Makes and stores the results of a tile by sums T, and by records of R. */
+template <class T, class R, int threads, class L>
 __device__ __forceinline__ void make_tile(const bf_cuda_rolling_params &p, const tile &t,
                                           const chunks &c, const range &r, int64_t n, const L &l) {
     __shared__ core_sums<T> core;
     const typename T::way by(p, r, n);
     const int unit = unit_of(p, r);
     core_sums<T> s = core_sums<T>::none();
-    if (t.core() < t.second) s = sum_core<threads, T>(p, t, c, r, by);
+    if (t.core() < t.second) s = sum_core<threads, T, R>(p, t, c, r, by);
     if (threadIdx.x == 0) core = s;
     sum_up<T, threads>(p, by, l);
     if (r.odd) count_specials<threads>(p, l);
@@ -607,10 +637,11 @@ __global__ void __launch_bounds__(threads,
         visit_records<threads>(p, c, [&](int64_t i) { r.join(record_of<T>(p, i)->seen); });
     }
     r = r.of_block<threads>();
-    if (T::words == 2 && !c.some() && pairs::fits(p, r, n))
-        make_tile<pairs, threads>(p, t, c, r, n, l);
-    else if (T::fits(p, r, n))
-        make_tile<T, threads>(p, t, c, r, n, l);
+    const int64_t spare = c.some() ? 4 * n : n; /* for what records have together */
+    if constexpr (T::words == 2)
+        if (pairs::fits(p, r, spare)) return make_tile<pairs, T, threads>(p, t, c, r, spare, l);
+    if (T::fits(p, r, n))
+        make_tile<T, T, threads>(p, t, c, r, n, l);
     else if (threadIdx.x == 0)
         p.marked[atomicAdd(&p.board->marked, 1ull)] = blockIdx.x;
 }
