@@ -515,8 +515,8 @@ __device__ __forceinline__ uint64_t make_result<pairs>(const bf_window &w, int u
 /* Shared memory: for each element of the list, and behind the last one, the specials before it, and
  * the words of the sums before it. Those of a thread follow each other, and neighbouring threads
  * begin at different banks. */
-template <int most, int threads> struct lists {
-    static constexpr int each = most > 2 ? 4 : 8; /* elements of a thread */
+template <int most, int threads, int each_has> struct lists {
+    static constexpr int each = each_has; /* elements of a thread */
     static constexpr int room = each * threads, slots = (each + 1) * threads + 1;
     static constexpr size_t bytes = (1 + most) * slots * sizeof(uint64_t);
     uint64_t *specials, *words;
@@ -615,11 +615,9 @@ __device__ __forceinline__ void make_tile(const bf_cuda_rolling_params &p, const
     }
 }
 
-template <class T, int threads>
-__global__ void __launch_bounds__(threads,
-                                  bf_cuda_blocks_held(threads, T::words > 2 ? 3 : 1024 / threads))
+template <class T, class L, int threads, int blocks>
+__global__ void __launch_bounds__(threads, bf_cuda_blocks_held(threads, blocks))
     roll_tiles(const __grid_constant__ bf_cuda_rolling_params p) {
-    typedef lists<T::words, threads> L;
     extern __shared__ uint64_t memory[];
     __shared__ tile t;
     const L l = {memory, memory + L::slots};
@@ -646,9 +644,9 @@ __global__ void __launch_bounds__(threads,
         p.marked[atomicAdd(&p.board->marked, 1ull)] = blockIdx.x;
 }
 
-template <class T, int threads> bf_cuda_rolling_kernels kernels_of() {
-    typedef lists<T::words, threads> L;
-    return {(const void *)roll_tiles<T, threads>,
+template <class T, int threads, int each, int blocks> bf_cuda_rolling_kernels kernels_of() {
+    typedef lists<T::words, threads, each> L;
+    return {(const void *)roll_tiles<T, L, threads, blocks>,
             threads,
             L::room,
             L::bytes,
@@ -657,14 +655,21 @@ template <class T, int threads> bf_cuda_rolling_kernels kernels_of() {
             record_words<T>};
 }
 
+/* Where a multiprocessor has room for so many of them, blocks have long lists: neighbouring windows
+ * share most of their elements. */
+template <class T, int threads, int blocks> bf_cuda_rolling_kernels kernels_within(int shared) {
+    if (shared >= blocks * (int)lists<T::words, threads, 8>::bytes)
+        return kernels_of<T, threads, 8, blocks>();
+    constexpr int each = T::words > 2 ? 4 : 8;
+    return kernels_of<T, 256, each, 3>();
+}
+
 } // namespace
 
-/* Integers of up to 32 bits, and f16, have narrow squares. Where there is room for it, a block is
- * large: neighbouring windows share most of their elements. */
+/* Integers of up to 32 bits, and f16, have narrow squares. */
 bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p, int shared) {
     const bool narrow = p.is_float ? p.job.window.dtype == BF_F16 : p.bytes < 8;
-    if (p.job.window.kind == BF_KIND_MOMENTS)
-        return narrow ? kernels_of<sums<1, 2>, 256>() : kernels_of<sums<2, 3>, 256>();
-    if (shared < 2 * (int)lists<2, 512>::bytes) return kernels_of<sums<2, 0>, 256>();
-    return kernels_of<sums<2, 0>, 512>();
+    if (p.job.window.kind != BF_KIND_MOMENTS) return kernels_within<sums<2, 0>, 512, 2>(shared);
+    return narrow ? kernels_within<sums<1, 2>, 256, 3>(shared)
+                  : kernels_within<sums<2, 3>, 256, 2>(shared);
 }
