@@ -118,13 +118,62 @@ class Torch(unittest.TestCase):
         self.equal(ops.cumsum(torch.tensor(3.0), 0), torch.tensor(3.0))
         with self.assertRaisesRegex(bitfold.ArgumentError, "int32"):
             ops.cumsum(big, 0, dtype=torch.int32)
+
+    def test_running_sums_without_the_element(self):
+        for device, dtype in self.each([torch.float32, torch.int32]):
+            x = random((4, 3), dtype, device)
+            before = torch.cat([torch.zeros_like(x[:1]), x[:-1]])
+            self.equal(ops.cumsum(x, 0, False, True), ops.cumsum(before, 0))
+            self.equal(ops.cumsum(x, 0, True, True).flip(0), ops.cumsum(x.flip(0), 0, False, True))
+
+    def test_running_products(self):
+        for device, dtype in self.each([torch.int8, torch.int64, torch.uint8, torch.bool]):
+            x = torch.tensor([[1, 2, 3], [4, 0, 5], [2, 2, 2]], device=device).to(dtype)
+            for dim in (0, -1):
+                made = torch.cumprod(x, dim)
+                self.equal(ops.cumprod(x, dim), made)
+                self.equal(ops.cumprod(x.flip(dim), dim, True), made.flip(dim))
+        self.equal(ops.cumprod(torch.tensor([3, 4, 5]), 0, False, True), torch.tensor([1, 3, 12]))
+        with self.assertRaisesRegex(bitfold.DtypeError, "cumprod of torch.float32"):
+            ops.cumprod(torch.ones(3), 0)
+        with self.assertRaises(bitfold.RangeError):
+            ops.cumprod(torch.full((3,), 2**40), 0)
+
+    def test_running_extremes(self):
+        nan = torch.nan
+        for (device, dtype), name in itertools.product(self.each(FLOATS + INTEGERS), ("cummin", "cummax")):
+            x = random((7, 5), dtype, device)
+            for dim in (0, -1):
+                made = getattr(torch, name)(x, dim).values
+                self.equal(getattr(ops, name)(x, dim), made)
+                self.equal(getattr(ops, name)(x.flip(dim), dim, True), made.flip(dim))
+        self.equal(ops.cummin(torch.tensor([-0.0, 0.0]), 0).signbit(), torch.tensor([True, True]))
+        for x, name in itertools.product(
+            ([1.0, 3, 3, 2, 0, 3, 5, -1], [2, nan, 1, nan, 4], [0.0, -0.0, 0.0]), ("cummin", "cummax")
+        ):
+            a, b = (torch.tensor(x, dtype=torch.float64).requires_grad_() for _ in range(2))
+            weights = torch.arange(1.0, len(x) + 1)
+            (getattr(ops, name)(a, 0) * weights).nan_to_num().sum().backward()
+            (getattr(torch, name)(b, 0).values * weights).nan_to_num().sum().backward()
+            self.equal(a.grad, b.grad)
+
+    def test_gradients_of_scans(self):
         x = random((4, 3), torch.float64, "cpu").requires_grad_()
-        for dim, reverse in ((0, False), (1, True)):
-            function = lambda x: ops.cumsum(x, dim, reverse)
+        for name, given in (
+            ("cumsum", (0,)), ("cumsum", (1, True)), ("cumsum", (-2, False, True)), ("cumsum", (0, True, True)),
+            ("cummin", (0,)), ("cummin", (-1, True)), ("cummax", (1,)), ("cummax", (0, True)),
+        ):  # fmt: skip
+            function = lambda x: getattr(ops, name)(x, *given)
             self.assertTrue(torch.autograd.gradcheck(function, x))
             self.assertTrue(torch.autograd.gradgradcheck(function, x))
+            self.assertTrue(torch.autograd.gradcheck(function, x, check_batched_grad=True))
             expected = torch.stack([function(each) for each in x.detach().unsqueeze(2)])
             self.equal(torch.vmap(function)(x.detach().unsqueeze(2)), expected)
+            number = torch.tensor(3.0, requires_grad=True)
+            made = getattr(ops, name)(number, 0)
+            made.backward()
+            self.equal(number.grad, torch.ones(()))
+        big = torch.tensor([1e20, 1, -1e20, 2], dtype=torch.float64)
         self.equal(torch.vmap(lambda x: ops.cumsum(x, 0))(big), big)
 
     def test_order_in_batches(self):
@@ -146,7 +195,8 @@ class Torch(unittest.TestCase):
             (ops.sum, (x, [1], True)), (ops.sum, (x,)), (ops.dot, (x, y, [0])), (ops.dot, (x, x)),
             (ops.index_add, (3, index, x)), (ops.segment_sum, (x, offsets)),
             (ops.histogram, (x.detach(), 4, -1.0, 1.0)), (ops.sort, (x, 0, True)),
-            (ops.argsort, (x.detach(),)), (ops.cumsum, (x, 0)), (ops.cumsum, (x, -1, True)), (ops.median, (x, [1])), (ops.median, (x,)),
+            (ops.argsort, (x.detach(),)), (ops.cumsum, (x, 0)), (ops.cumsum, (x, -1, True, True)),
+            (ops.cummin, (x, 0)), (ops.cummax, (x, -1, True)), (ops.cumprod, (index, 0)), (ops.median, (x, [1])), (ops.median, (x,)),
             (ops.quantile, (x, [0.1, 0.5], None, True)),
         ):  # fmt: skip
             with self.subTest(op=op):
@@ -171,11 +221,14 @@ class Torch(unittest.TestCase):
 
     def test_compiled_functions_give_the_same(self):
         def step(x, index):
-            return ops.index_add(4, index, torch.relu(x)) * ops.sum(x, [0], True)
+            scanned = ops.cumsum(ops.cummax(x, 0), 0, False, True) + ops.cumprod(index % 2 + 1, 0)[:1]
+            return ops.index_add(4, index, torch.relu(scanned)) * ops.sum(x, [0], True)
 
-        x, index = random((50, 3), torch.float32, "cpu"), torch.arange(50) % 4
+        x, index = random((50, 3), torch.float32, "cpu").requires_grad_(), torch.arange(50) % 4
         compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
-        self.equal(compiled(x, index), step(x, index))
+        found, expected = compiled(x, index), step(x, index)
+        self.equal(found, expected)
+        self.equal(*(torch.autograd.grad(made.sum(), x)[0] for made in (found, expected)))
 
     @unittest.skipUnless(torch.cuda.is_available(), "no GPU")
     def test_they_follow_the_current_stream(self):

@@ -18,7 +18,9 @@ ops = torch.ops.bitfold
 DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
 F64, F32, F16, BF16 = torch.float64, torch.float32, torch.float16, torch.bfloat16
 FORMATS = {F64: "f64", F32: "f32", F16: "f16", BF16: "bf16"}
-OF_SUMS = ["sum", "mean", "var", "std", "norm", "dot"]
+PAIRS = ["dot", "average", "covariance", "correlation"]
+OF_SUMS = ["sum", "mean", "var", "std", "norm", "skew", "kurtosis", *PAIRS]
+WITHOUT_HALVES = ["correlation", "skew", "kurtosis"]
 ALL = [*OF_SUMS, "min", "max"]
 
 
@@ -34,25 +36,64 @@ def awkward(shape, dtype, seed):
 
 
 def exact(op, lines, dtype, correction=1):
-    """The value of a reduction of lists of numbers, rounded once."""
+    """The value of a reduction of lists of numbers, rounded once. correction: of skew and kurtosis 1 without bias."""
     form = FORMATS[dtype]
     x, *y = [[Fraction(each) for each in line] for line in lines]
     n = len(x)
     if op in ("min", "max"):
         return {"min": min, "max": max}[op](lines[0])
-    if op == "dot":
-        return round_to(sum((a * b for a, b in zip(x, *y)), Fraction(0)), form)
     if op == "sum":
-        return round_to(sum(x, Fraction(0)), form)
+        return round_to(total(x), form)
     if op == "norm":
-        return root_to(sum((a * a for a in x), Fraction(0)), form)
-    if n <= (correction if op in ("var", "std") else 0):
+        return root_to(total(a * a for a in x), form)
+    if op == "dot":
+        return round_to(total(a * b for a, b in zip(x, *y)), form)
+    if op == "average":
+        weights = y[0]
+        least = 0 if sum(weights) else n
+    else:
+        weights = [1] * n
+        least = correction if op in ("var", "std", "covariance") else 0
+    if n <= least:
         return float("nan")
-    mean = sum(x, Fraction(0)) / n
-    if op == "mean":
+    mean = total(a * b for a, b in zip(x, weights)) / sum(weights)
+    if op in ("mean", "average"):
         return round_to(mean, form)
-    var = sum((a - mean) ** 2 for a in x) / (n - correction)
+    if op in ("skew", "kurtosis"):
+        return shape(op, [a - mean for a in x], form, correction == 0)
+    if op in ("covariance", "correlation"):
+        return joint(op, [a - mean for a in x], [b - total(y[0]) / n for b in y[0]], form, correction)
+    var = total((a - mean) ** 2 for a in x) / (n - correction)
     return root_to(var, form) if op == "std" else round_to(var, form)
+
+
+def total(numbers):
+    return sum(numbers, Fraction(0))
+
+
+def signed_root(square, sign, form):
+    return -root_to(square, form) if sign < 0 else root_to(square, form)
+
+
+def joint(op, x, y, form, correction):
+    product = total(a * b for a, b in zip(x, y))
+    if op == "covariance":
+        return round_to(product / (len(x) - correction), form)
+    divisor = total(a * a for a in x) * total(b * b for b in y)
+    return signed_root(product**2 / divisor, product, form) if divisor else float("nan")
+
+
+def shape(op, apart, form, bias):
+    """The skewness or kurtosis of what is apart from its mean."""
+    n = len(apart)
+    second, third, fourth = (total(a**k for a in apart) / n for k in (2, 3, 4))
+    if second == 0 or (not bias and n < (3 if op == "skew" else 4)):
+        return float("nan")
+    if op == "skew":
+        factor = 1 if bias else Fraction(n * (n - 1), (n - 2) ** 2)
+        return signed_root(third**2 / second**3 * factor, third, form)
+    excess = fourth / second**2 - 3
+    return round_to(excess if bias else ((n + 1) * excess + 6) * (n - 1) / ((n - 2) * (n - 3)), form)
 
 
 def name_by_index(op):
@@ -82,16 +123,21 @@ class Values(Torch):
                 yield x, y, out
 
     def options(self, op, out):
+        """The options of calls, each with its correction."""
         if op in ("min", "max"):
             return [({}, 1)]
-        if op in ("var", "std"):
+        if op in WITHOUT_HALVES and out not in (F64, F32):
+            return []
+        if op in ("var", "std", "covariance"):
             return [({"dtype": out, "correction": c}, c) for c in (0, 1)]
+        if op in ("skew", "kurtosis"):
+            return [({"dtype": out, "bias": bias}, int(not bias)) for bias in (True, False)]
         return [({"dtype": out}, 1)]
 
     def test_along_dimensions(self):
         for (x, y, out), op in itertools.product(self.cases(), ALL):
             for dim, keepdim in itertools.product((None, [0], [-2], [2, 0]), (False, True)):
-                arrays = [x, y] if op == "dot" else [x]
+                arrays = [x, y] if op in PAIRS else [x]
                 dims = sorted(range(3) if dim is None else (d % 3 for d in dim))
                 rest = [d for d in range(3) if d not in dims]
                 lines = [a.permute(*rest, *dims).flatten(len(rest)) for a in arrays] if rest else [
@@ -111,7 +157,7 @@ class Values(Torch):
         for dtype, out in ((F64, F64), (F32, F32), (F16, F16), (BF16, BF16), (BF16, F32)):
             for device, op, seed in itertools.product(DEVICES, ALL, range(3)):
                 x, y = (awkward((10, 2), dtype, seed + k).to(device) for k in (0, 10))
-                arrays = [x, y] if op == "dot" else [x]
+                arrays = [x, y] if op in PAIRS else [x]
                 extreme = op in ("min", "max")
                 for options, correction in self.options(op, out):
                     options = {"empty": 0.0} if extreme else options
@@ -143,6 +189,10 @@ class Values(Torch):
                 self.assertEqual(ops.dot(x, torch.ones_like(x), dtype=dtype).item(), expected)
                 index = torch.zeros(3, dtype=torch.int64, device=device)
                 self.assertEqual(ops.index_add(1, index, x, dtype=dtype).item(), expected)
+                for weights in ([1, 1, 1, -2], [-1, -1, -1, 2]):
+                    weights = torch.tensor(weights, dtype=dtype, device=device)
+                    more = torch.cat([x, torch.zeros_like(x[:1])])
+                    self.assertEqual(ops.average(more, weights, dtype=dtype).item(), expected)
         for op, x, expected in (
             ("var", [-0.03125, 0.125, -1, -(2.0**-24)], 0.2027587890625),
             ("var", [3, 0.125, 3, 2.0**-23], 2.158203125),
@@ -157,6 +207,17 @@ class Values(Torch):
                 self.assertEqual(getattr(ops, op)(x.unsqueeze(1), 0, True, **options).item(), expected)
                 index = torch.ones(len(x), dtype=torch.int64, device=device)
                 self.assertEqual(getattr(ops, f"index_{op}")(2, index, x, **options)[1].item(), expected)
+        for dtype, x, y, expected in (
+            (F16, [1, 1, 2.0**-23, 0.125], [-(2.0**-5), -(2.0**-24), 1.5, 3], -0.50732421875),
+            (F16, [0, -(2.0**-5), 3, 2.0**-24], [-(2.0**-24), 0.125, 1, -(2.0**-24)], 0.54052734375),
+            (BF16, [1, 0, -(2.0**-100), 0], [4, -(2.0**-5), 0, 0], 0.75390625),
+        ):
+            self.assertEqual(exact("covariance", [x, y], dtype, 0), expected)
+            for device in DEVICES:
+                x, y = (torch.tensor(each, dtype=dtype, device=device) for each in (x, y))
+                self.assertEqual(ops.covariance(x, y, correction=0, dtype=dtype).item(), expected)
+                index, options = torch.ones(4, dtype=torch.int64, device=device), {"correction": 0, "dtype": dtype}
+                self.assertEqual(ops.index_covariance(2, index, x, y, **options)[1].item(), expected)
         top = torch.finfo(F16).max
         self.assertEqual(ops.sum(torch.tensor([top, 16], dtype=F16), dtype=F16).item(), torch.inf)
         self.assertEqual(ops.sum(torch.tensor([top, 16, -(2**-24)], dtype=F16), dtype=F16).item(), top)
@@ -175,12 +236,26 @@ class Values(Torch):
             ops.sum(torch.tensor([2**63], dtype=torch.uint64))
         with self.assertRaisesRegex(bitfold.ArgumentError, "not rounded to torch.float16"):
             ops.sum(x, dtype=F16)
+        self.equal(ops.average(x[1], torch.tensor([1, 1, 2])), torch.tensor(-0.75, dtype=F64))
+        self.equal(ops.covariance(x[1], x[1]), ops.var(x[1]))
+        self.equal(ops.correlation(x[1], -x[1]), torch.tensor(-1.0, dtype=F64))
+
+    def test_what_is_refused(self):
+        x = torch.ones(3, dtype=F16)
+        for op in WITHOUT_HALVES:
+            with self.assertRaisesRegex(bitfold.ArgumentError, f"{op} of torch.float16 is not rounded"):
+                getattr(ops, op)(*([x, x] if op in PAIRS else [x]), dtype=F16)
+        for op in PAIRS:
+            with self.assertRaisesRegex(bitfold.DtypeError, "torch.float16 and torch.int32: the tensors have one"):
+                getattr(ops, op)(x, x.int())
+            with self.assertRaises(bitfold.ShapeError):
+                getattr(ops, op)(x, x[:2])
 
     def test_empty_and_strided(self):
         for op in OF_SUMS:
             x = torch.zeros(0, 3)
-            found = getattr(ops, op)(*([x, x] if op == "dot" else [x]), 0)
-            nan = torch.nan if op in ("mean", "var", "std") else 0.0
+            found = getattr(ops, op)(*([x, x] if op in PAIRS else [x]), 0)
+            nan = 0.0 if op in ("sum", "norm", "dot") else torch.nan
             self.equal(found, torch.full((3,), nan))
         for op in ("min", "max"):
             with self.assertRaises(bitfold.EmptyError):
@@ -188,15 +263,15 @@ class Values(Torch):
             self.equal(getattr(ops, op)(torch.zeros(0, 3), 0, empty=7), torch.full((3,), 7.0))
         x = awkward((8, 9), F32, 1)
         for op, y in itertools.product(ALL, (x.T, x[::2, 1::3], x[:, :1].expand(8, 5), x.flip(0))):
-            arrays = [y, y] if op == "dot" else [y]
+            arrays = [y, y] if op in PAIRS else [y]
             same = [each.clone(memory_format=torch.contiguous_format) for each in arrays]
             self.equal(getattr(ops, op)(*arrays, 0), getattr(ops, op)(*same, 0))
 
 
 def calls(op, more=0):
-    """Calls of all operators of a reduction, of 4 rows of 3 columns: pairs of the operator and a function
-    of the arrays that gives its arguments."""
-    index, offsets = torch.tensor([1, 0, 1, 1]), torch.tensor([1, 2, 4])
+    """Calls of all operators of a reduction, of 7 rows of 3 columns: pairs of the operator and a function
+    of the arrays that gives its arguments. Each result is of three elements or more: of fewer there is no shape."""
+    index, offsets = torch.tensor([1, 0, 1, 1, 0, 0, 1]), torch.tensor([1, 4, 7])
     along = [([], False), ([0], False), ([-1], True), ([1, 0], False)]
     found = [
         (getattr(ops, op), lambda *arrays, given=given: (*arrays, given[0] or None, given[1]))
@@ -209,14 +284,14 @@ def calls(op, more=0):
 
 def inputs(op, dtype=F64):
     generator = torch.Generator().manual_seed(3)
-    return [torch.randn(4, 3, generator=generator, dtype=dtype) for _ in range(1 + (op == "dot"))]
+    return [torch.randn(7, 3, generator=generator, dtype=dtype) for _ in range(1 + (op in PAIRS))]
 
 
 class Operators(Torch):
     def each(self):
-        """All operators. Of a variance of one row there is none, so of var and std it is divided by n."""
-        for op in ALL:
-            options = {"correction": 0} if op in ("var", "std") else {}
+        """All operators, and another form of those that have one."""
+        forms = [(op, {}) for op in ALL] + [("std", {"correction": 0}), ("covariance", {"correction": 0})]
+        for op, options in [*forms, ("skew", {"bias": False})]:
             for function, arguments in calls(op):
                 with self.subTest(op=str(function)):
                     yield op, function, arguments, options
@@ -285,7 +360,7 @@ class Operators(Torch):
     def test_batches(self):
         generator = torch.Generator().manual_seed(3)
         for op, function, arguments, options in self.each():
-            arrays = [torch.randn(5, 4, 3, generator=generator, dtype=F64) for _ in inputs(op)]
+            arrays = [torch.randn(5, 7, 3, generator=generator, dtype=F64) for _ in inputs(op)]
 
             def f(*arrays):
                 return function(*arguments(*arrays), **options)

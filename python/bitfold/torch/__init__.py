@@ -15,17 +15,24 @@ all_reduce() and allreduce_hook() add over ranks as torch.distributed.all_reduce
     var, std        (x, dim=None, keepdim=False, *, correction=1, dtype=None); correction is 0 or 1
     min, max        (x, dim=None, keepdim=False, *, empty=None); empty: the extreme of no elements, which
                     otherwise raises bitfold.EmptyError
-    dot             (a, b, dim=None, keepdim=False, *, dtype=None), of one shape and dtype
-    index_add, index_mean, index_var, index_std, index_norm, index_min, index_max (m, index, values, *,
-                    ...) and index_dot (m, index, a, b, *, dtype=None): of the rows of each of m slots;
-                    row i is in slot index[i]
-    segment_sum, segment_mean, ... (x, offsets, *, ...) and segment_dot (a, b, offsets, *, dtype=None): of
-                    the rows of each segment, x[offsets[s]:offsets[s + 1]]
+    skew, kurtosis  (x, dim=None, keepdim=False, *, bias=True, dtype=None); kurtosis is the excess
+    dot             (a, b, dim=None, keepdim=False, *, dtype=None), of one shape and dtype, as all pairs
+    average         (x, weights, dim=None, keepdim=False, *, dtype=None): the mean with weights
+    covariance      (x, y, dim=None, keepdim=False, *, correction=1, dtype=None)
+    correlation     (x, y, dim=None, keepdim=False, *, dtype=None): Pearson's
+    index_add, index_mean, index_var, ... (m, index, values, *, ...), index_average (m, index, values,
+                    weights, *, dtype=None), index_dot (m, index, a, b, *, dtype=None), ...: of the rows
+                    of each of m slots; row i is in slot index[i]
+    segment_sum, segment_mean, ... (x, offsets, *, ...), segment_average (x, weights, offsets, *,
+                    dtype=None), ...: of the rows of each segment, x[offsets[s]:offsets[s + 1]]
     sort            (x, dim=-1, descending=False): x in order, and the position that each element came
                     from. Stable; -0 is before +0, and NaN is greater than all others
     argsort         (x, dim=-1, descending=False)
-    cumsum          (x, dim, reverse=False, *, dtype=None): the sum of the elements up to each one, or from it on,
-                    rounded once to the dtype of x or to dtype; of integers and bools int64
+    cumsum          (x, dim, reverse=False, exclusive=False, *, dtype=None): the sum of the elements up to each
+                    one, or from it on, or of those before it; rounded once to the dtype of x or to dtype; of
+                    integers and bools int64
+    cumprod         (x, dim, reverse=False, exclusive=False): the product, of integers and bools, as int64
+    cummin, cummax  (x, dim, reverse=False): the values of torch.cummin and cummax; -0 is less than 0
     median          (x, dim=None, keepdim=False): of an even number the mean of the two in the middle
     quantile        (x, q, dim=None, keepdim=False, *, interpolation="linear"): q is a list, which is the
                     first dimension of the result, of float64; the interpolations are torch.quantile's
@@ -36,11 +43,12 @@ all_reduce() and allreduce_hook() add over ranks as torch.distributed.all_reduce
 dim is None (all), a number or a list. Reductions are the exact value, rounded once to dtype: float64,
 float32, or the half of x. Without dtype, results of float64 are float64, of other floats float32, sums of
 integers and bools int64, where one that does not fit raises bitfold.RangeError; other reductions of them
-are float64. A result that is one tensor can be written to out=, which has its shape and dtype.
+are float64. Correlations, skew and kurtosis are not rounded to halves. A result that is one tensor can be written
+to out=, which has its shape and dtype.
 
-All but argsort and histogram have gradients, first and second. Equal extremes share the gradient, as in
-torch.amax; at a norm or a deviation of 0 it is 0. torch.vmap batches all but histogram; offsets are the
-same for the whole batch.
+All but argsort, cumprod and histogram have gradients, first and second. Equal extremes share the gradient, as in
+torch.amax, and of running ones the nearest has it, as in torch.cummax; at a norm or a deviation of 0 it is 0.
+torch.vmap batches all but histogram; offsets are the same for the whole batch.
 """
 
 import torch.distributed as _distributed

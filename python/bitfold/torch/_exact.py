@@ -5,6 +5,7 @@ import torch
 import bitfold
 
 _HALVES = {torch.float16: 2.0**16, torch.bfloat16: 2.0**128}  # the power of two after the greatest one
+_NO_HALVES = "correlation", "skew", "kurtosis"  # no products say on which side of a half they are
 
 
 def dims_of(dim, ndim):
@@ -128,31 +129,41 @@ def _beside(counts, shape):
 # ---- dtypes ---------------------------------------------------------------------------------------
 
 
-def result_dtype(op, x, dtype=None):
+def result_dtype(op, arrays, dtype=None):
     """Returns the dtype of results: the caller's, or the one that they have without it."""
+    x = arrays[0]
+    if any(each.dtype != x.dtype for each in arrays):
+        names = " and ".join(str(each.dtype) for each in arrays)
+        raise bitfold.DtypeError(f"{op} of {names}: the tensors have one dtype")
     if op in ("min", "max"):
         return x.dtype
     if dtype is None:
         if x.is_floating_point():
             return torch.float64 if x.dtype == torch.float64 else torch.float32
         return torch.int64 if op in ("sum", "dot") else torch.float64
-    if dtype not in (torch.float64, torch.float32) and not (dtype in _HALVES and dtype == x.dtype):
+    as_half = dtype in _HALVES and dtype == x.dtype and op not in _NO_HALVES
+    if dtype not in (torch.float64, torch.float32) and not as_half:
         raise bitfold.ArgumentError(f"{op} of {x.dtype} is not rounded to {dtype}")
     return dtype
 
 
-def reduce(op, way, arrays, dtype=None, correction=1, empty=None):
+def reduce(op, way, arrays, dtype=None, *, correction=1, bias=True, empty=None):
     """Returns the exact results of a reduction, each rounded once to the dtype."""
     arrays = [x.detach() for x in arrays]
-    dtype = result_dtype(op, arrays[0], dtype)
+    dtype = result_dtype(op, arrays, dtype)
     options = {} if empty is None else {"empty": empty}
-    if op in ("var", "std"):
+    if op in ("var", "std", "covariance"):
         options["correction"] = correction
+    if op in ("skew", "kurtosis"):
+        options["bias"] = bias
     if dtype.is_floating_point and op not in ("min", "max"):
         options["out_dtype"] = "f64" if dtype == torch.float64 else "f32"
     if arrays[0].is_cuda and torch.cuda.is_current_stream_capturing():
         options["check"] = "later"  # a graph waits for nothing
-    made = way.reduce(op, arrays, **options)
+    if op == "average":
+        made = way.reduce("mean", arrays[:1], weights=arrays[1], **options)
+    else:
+        made = way.reduce(op, arrays, **options)
     if made.dtype == torch.uint64 and dtype == torch.int64:
         return _signed(made)
     if dtype in _HALVES and made.dtype == torch.float32:
@@ -200,13 +211,25 @@ def _beyond(op, way, arrays, r, correction):
         return way.dot_rows([tuple(arrays)], [(-r, one)])
     if op == "norm":
         return way.dot_rows([(x, x)], [(-r, r)])
-    # The sum as several floats. n times the sum of squares, less the square of the sum, is what to divide.
-    words, total = [], way.dot_rows([(x, spread)], [(0 * one, one)])
+    if op == "average":
+        weights = arrays[1]
+        weight = way.dot_rows([(weights, spread)], [(0 * one, one)])
+        return weight.sign() * way.dot_rows([(x, weights), (way.spread(-r), weights)], [(0 * one, one)])
+    # n times the sum of products, less the product of the sums, is what to divide.
+    y, squared = arrays[-1], r * r if op == "std" else r
+    return way.dot_rows(
+        [(x * way.spread(one * n), y)],
+        [
+            (-squared * n, one * (n - correction)),
+            *((-a, b) for a in _words(way, x, one) for b in _words(way, y, one)),
+        ],
+    )
+
+
+def _words(way, x, one):
+    """Returns the exact sums, each as several floats."""
+    words, total = [], way.dot_rows([(x, way.spread(one))], [(0 * one, one)])
     while bool((total.isfinite() & (total != 0)).any()):
         words.append(total)
-        total = way.dot_rows([(x, spread)], [(-word, one) for word in words])
-    squared = r * r if op == "std" else r
-    return way.dot_rows(
-        [(x * way.spread(one * n), x)],
-        [(-squared * n, one * (n - correction)), *((-a, b) for a in words for b in words)],
-    )
+        total = way.dot_rows([(x, way.spread(one))], [(-word, one) for word in words])
+    return words

@@ -49,7 +49,12 @@ def _define_out(name, schema, call, fake):
 # ---- gradients ------------------------------------------------------------------------------------
 
 # Each takes the way (how results lie among elements), the gradient of the results, the results, the
-# correction and the arrays, and returns the gradient of each array.
+# correction (of skew and kurtosis the bias) and the arrays, and returns the gradient of each array.
+
+
+def _deviations(way, x):
+    """The elements less the means of theirs."""
+    return x - way.spread(way.total(x) / way.count())
 
 
 def _of_sum(way, grad, made, correction, *arrays):
@@ -61,8 +66,7 @@ def _of_mean(way, grad, made, correction, *arrays):
 
 
 def _of_var(way, grad, made, correction, x):
-    mean = way.total(x) / way.count()
-    return [way.spread(2 * grad / (way.count() - correction)) * (x - way.spread(mean))]
+    return [way.spread(2 * grad / (way.count() - correction)) * _deviations(way, x)]
 
 
 def _of_std(way, grad, made, correction, x):
@@ -88,11 +92,50 @@ def _of_dot(way, grad, made, correction, a, b):
     return [grad * b, grad * a]
 
 
-# arrays: a letter for each. keeps: whether the gradient needs elements and results. options: those of the
+def _of_average(way, grad, made, correction, x, weights):
+    part = way.spread(grad / way.total(weights))
+    return [part * weights, part * (x - way.spread(made))]
+
+
+def _of_covariance(way, grad, made, correction, x, y):
+    part = way.spread(grad / (way.count() - correction))
+    return [part * _deviations(way, y), part * _deviations(way, x)]
+
+
+def _of_correlation(way, grad, made, correction, x, y):
+    x, y = (_deviations(way, each) for each in (x, y))
+    xx, yy = (way.total(each * each) for each in (x, y))
+    part = way.spread(grad / (xx.sqrt() * yy.sqrt()))
+    return [part * y - way.spread(grad * made / xx) * x, part * x - way.spread(grad * made / yy) * y]
+
+
+def _standard(way, made, x):
+    """The numbers of elements, their standard deviations, and how many of these each is from the mean."""
+    n, apart = torch.zeros_like(made) + way.count(), _deviations(way, x)
+    deviation = (way.total(apart * apart) / n).sqrt()
+    return n, deviation, apart * way.spread(1 / deviation)
+
+
+def _of_skew(way, grad, made, bias, x):
+    n, deviation, z = _standard(way, made, x)
+    grad = grad if bias else grad * (n * (n - 1)).sqrt() / (n - 2)
+    skew = way.total(z * z * z) / n
+    return [way.spread(3 * grad / (n * deviation)) * (z * z - 1 - way.spread(skew) * z)]
+
+
+def _of_kurtosis(way, grad, made, bias, x):
+    n, deviation, z = _standard(way, made, x)
+    grad = grad if bias else grad * (n * n - 1) / ((n - 2) * (n - 3))
+    cube = z * z * z
+    skew, fourth = way.total(cube) / n, way.total(cube * z) / n
+    return [way.spread(4 * grad / (n * deviation)) * (cube - way.spread(skew) - way.spread(fourth) * z)]
+
+
+# arrays: the name of each. keeps: whether the gradient needs elements and results. options: those of the
 # schema.
 _Reduction = namedtuple("_Reduction", "gradient arrays keeps options")
 _DTYPE, _EMPTY = "ScalarType? dtype=None", "Scalar? empty=None"
-_CORRECTION = f"int correction=1, {_DTYPE}"
+_CORRECTION, _BIAS = f"int correction=1, {_DTYPE}", f"bool bias=True, {_DTYPE}"
 
 REDUCTIONS = {
     "sum": _Reduction(_of_sum, "x", False, _DTYPE),
@@ -102,7 +145,12 @@ REDUCTIONS = {
     "norm": _Reduction(_of_norm, "x", True, _DTYPE),
     "min": _Reduction(_of_extreme, "x", True, _EMPTY),
     "max": _Reduction(_of_extreme, "x", True, _EMPTY),
-    "dot": _Reduction(_of_dot, "ab", True, _DTYPE),
+    "dot": _Reduction(_of_dot, "a b", True, _DTYPE),
+    "average": _Reduction(_of_average, "x weights", True, _DTYPE),
+    "covariance": _Reduction(_of_covariance, "x y", True, _CORRECTION),
+    "correlation": _Reduction(_of_correlation, "x y", True, _DTYPE),
+    "skew": _Reduction(_of_skew, "x", True, _BIAS),
+    "kurtosis": _Reduction(_of_kurtosis, "x", True, _BIAS),
 }
 
 # ---- batches --------------------------------------------------------------------------------------
@@ -155,11 +203,13 @@ WAYS = [
 
 def _define_reduction(op, way):
     """Registers the operator of a reduction in one way."""
-    gradient, letters, keeps, options = REDUCTIONS[op]
+    gradient, names, keeps, options = REDUCTIONS[op]
     name = "index_add" if (op, way.of) == ("sum", Slots) else way.name.format(op)
-    letters = ["values"] if way.of is Slots and letters == "x" else letters
-    first, last = way.first, way.first + len(letters)
-    schema = f"({way.before}{''.join(f'Tensor {x}, ' for x in letters)}{way.after}*, {options}) -> Tensor"
+    names = names.split()
+    if way.of is Slots and names[1:] in ([], ["weights"]):
+        names[0] = "values"
+    first, last = way.first, way.first + len(names)
+    schema = f"({way.before}{''.join(f'Tensor {x}, ' for x in names)}{way.after}*, {options}) -> Tensor"
 
     def apart(given):
         """The arrays among the arguments, and the others."""
@@ -172,19 +222,19 @@ def _define_reduction(op, way):
     def fake(*given, dtype=None, **options):
         arrays, rest = apart(given)
         shape = way.of(arrays[0].shape, *rest).result_shape()
-        return arrays[0].new_empty(shape, dtype=result_dtype(op, arrays[0], dtype))
+        return arrays[0].new_empty(shape, dtype=result_dtype(op, arrays, dtype))
 
     def keep(ctx, inputs, keyword_only_inputs, output):
         arrays, rest = apart(inputs)
         places = [each for each in rest if isinstance(each, torch.Tensor)]  # it is the last
         ctx.given, ctx.numbers = len(inputs), rest[: len(rest) - len(places)]
         ctx.shape, ctx.dtype = arrays[0].shape, arrays[0].dtype
-        ctx.correction = keyword_only_inputs.get("correction")
+        ctx.correction = keyword_only_inputs.get("correction", keyword_only_inputs.get("bias"))
         ctx.save_for_backward(*places, *((output, *arrays) if keeps else ()))
 
     def backward(ctx, grad):
         saved = ctx.saved_tensors
-        places = len(saved) - (1 + len(letters) if keeps else 0)
+        places = len(saved) - (1 + len(names) if keeps else 0)
         where = way.of(ctx.shape, *ctx.numbers, *saved[:places])
         work = torch.promote_types(grad.dtype, torch.float32)
         made, *arrays = (x.to(work) for x in saved[places:]) if keeps else (None,)
