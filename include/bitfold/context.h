@@ -105,12 +105,18 @@ BF_API int bf_context_threads(const bf_context *context);
  * Two executables of one graph share its memory. They must not run at the same time, or they hang
  * or give wrong results: capture once for each.
  *
- * Lifetime: wait for the context (bf_context_synchronize), or give it another stream, before the
+ * Lifetime: wait for the context (bf_context_synchronize), or have it leave the stream, before the
  * one in use is destroyed. Destroying the context, its tables and its groups touches no stream but
  * its own.
  *
  * Errors: BF_E_DEVICE (no GPU in use, or several, or CUDA refuses the stream). */
 BF_API bf_status bf_context_set_stream(bf_context *context, void *stream);
+
+/* Makes the context leave the stream that was set for its own, so that the stream may be destroyed
+ * at once: what is enqueued there runs all the same. The GPU waits for that where the context's
+ * next work begins, on whatever stream; the legacy default stream does not wait before. Errors:
+ * BF_E_DEVICE (no GPU in use). */
+BF_API bf_status bf_context_leave_stream(bf_context *context);
 
 /* Waits for all that the context has enqueued; on the CPU returns at once. Reports the errors that
  * _async calls could not: BF_E_OVERFLOW or BF_E_ARGUMENT (bf_map_async), BF_E_DEVICE, and what

@@ -125,7 +125,7 @@ from ._table import Table
 from ._times import are_times, reduce_times
 from ._library import (
     DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, CHECKS, ArgumentError, CancelledError, CommError, DeviceError, DtypeError, EmptyError, Error, FileError, NanError,
-    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, _stream_context, byref, c_int, c_void_p,
+    OutOfMemoryError, RangeError, ShapeError, StateError, _default_context, _guest_context, _stream_context, byref, c_int, c_void_p,
     forget, lib, native, new_lock, stream_contexts, whole,
 )  # fmt: skip
 
@@ -711,6 +711,10 @@ class _Rules:
     @staticmethod
     def stream_lock(gpu, stream):
         return _stream_context(gpu, stream)._lock
+
+    @staticmethod
+    def guest_lock(gpu, stream):
+        return _guest_context(gpu, stream)._lock
 
     @staticmethod
     def fail(status, context):

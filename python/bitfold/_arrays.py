@@ -267,6 +267,14 @@ def _cuda_interface(x):
     return None if is_raw else interface
 
 
+@functools.lru_cache(maxsize=None)
+def _driver():
+    try:
+        return ctypes.CDLL("libcuda.so.1")  # an array's owner has loaded it
+    except OSError as error:
+        raise DeviceError(f"no driver to wait for a GPU's array with: {error}") from None
+
+
 def _wait_for(interface):
     """Waits for the stream that the interface names, as its protocol requires; None: for no stream.
     Versions before 3 name no stream, so this waits for all. The array's owner need not wait for
@@ -276,11 +284,7 @@ def _wait_for(interface):
         raise ArgumentError("__cuda_array_interface__: stream 0 has no one meaning")
     if stream is None or not interface["data"][0]:
         return
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")  # the array's owner has loaded it
-    except OSError as error:
-        raise DeviceError(f"no driver to wait for a GPU's array with: {error}") from None
-    owner = c_void_p()
+    driver, owner = _driver(), c_void_p()
     driver.cuPointerGetAttribute(byref(owner), 1, c_void_p(interface["data"][0]))
     if owner:
         driver.cuCtxPushCurrent_v2(owner)

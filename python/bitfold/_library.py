@@ -335,12 +335,13 @@ def _default_context():
     return _local.context
 
 
-LEGACY_STREAM, _MOST_STREAMS = 1, 64
+LEGACY_STREAM, _MOST_STREAMS, _MOST_GUESTS = 1, 64, 8
 
 
 def stream_contexts():
     """Returns the contexts of this thread's calls on streams."""
-    return [*_local.__dict__.get("streams", {}).values()]
+    guests = _local.__dict__.get("guests", {})
+    return [*_local.__dict__.get("streams", {}).values(), *(each for of in guests.values() for each in of.values())]
 
 
 def _stream_context(gpu, stream):
@@ -354,6 +355,18 @@ def _stream_context(gpu, stream):
             del found[next(iter(found))]
         found[gpu, stream] = Context(f"cuda:{gpu}", stream=stream or LEGACY_STREAM)
     return found[gpu, stream]
+
+
+def _guest_context(gpu, stream):
+    """Returns a context of this thread for a call on a stream that may be destroyed after it: the call sets the
+    stream, and the context leaves it. Streams have one each, and so do not wait for each other, as long as they are
+    few; the longest known one's goes to the next."""
+    found = _local.__dict__.setdefault("guests", {}).setdefault(gpu, {})
+    if stream not in found:
+        from . import Context
+
+        found[stream] = found.pop(next(iter(found))) if len(found) == _MOST_GUESTS else Context(f"cuda:{gpu}")
+    return found[stream]
 
 
 def numbers_of(name_of):

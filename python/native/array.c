@@ -225,9 +225,8 @@ static bool read_layout(PyObject *interface, Py_ssize_t size, bf_array *view) {
     return set_layout(view, (int)ndim, shape, strides, size);
 }
 
-/* Sets what an array's interface says, if it names a default stream: then nothing need be waited
- * for. Any other stream may be destroyed, and another one get its handle, while its context is
- * kept. */
+/* Sets what an array's interface says, if it names a stream: then nothing need be waited for. One
+ * that is no default stream may be destroyed, and another one get its handle. */
 static bool read_interface(PyObject *interface, Py_ssize_t size, native_array *array) {
     unsigned long long data;
     int readonly;
@@ -237,7 +236,8 @@ static bool read_interface(PyObject *interface, Py_ssize_t size, native_array *a
         !PyArg_ParseTuple(memory, "Kp", &data, &readonly))
         return false;
     const unsigned long long stream = PyLong_AsUnsignedLongLong(queue);
-    if (stream != LEGACY_STREAM && stream != THREAD_STREAM) return false;
+    if (stream == 0 || PyErr_Occurred()) return false;
+    array->ends = stream != LEGACY_STREAM && stream != THREAD_STREAM;
     array->view.data = (void *)(uintptr_t)data;
     array->readonly = readonly != 0;
     array->stream = stream == LEGACY_STREAM ? NULL : (void *)(uintptr_t)stream;
@@ -406,6 +406,7 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
     array->gpu = NATIVE_HOST;
     array->has_buffer = false;
     array->managed = NULL;
+    array->ends = false;
     if (is_plain(module, type)) return read_buffer(x, array);
     if (is_of_numpy(module, type)) return read_numpy(module, x, array);
     if (PyErr_Occurred()) return false;

@@ -516,13 +516,25 @@ static bool succeeds(const call *c, bf_status status) {
     return false;
 }
 
+/* Runs the call on the stream of its arrays, of which nothing is kept if it may be destroyed. */
+static bf_status run_on_stream(call *c) {
+    const native_library *l = &c->module->library;
+    const native_array *x = &c->arrays[0];
+    if (!is_on_gpu(c) || !x->ends) return c->function->row->run(c);
+    bf_status status = l->bf_context_set_stream(c->lock->context, x->stream);
+    if (status != BF_OK) return status;
+    status = c->function->row->run(c);
+    l->bf_context_leave_stream(c->lock->context);
+    return status;
+}
+
 /* A call on few elements of the host takes less time than to let other threads of Python go on. */
 static bool run(call *c) {
     PyThreadState *state = NULL;
     bool long_one = is_on_gpu(c) || (c->results > 0 && elements_of(&c->target[0]) > AT_ONCE);
     for (int i = 0; i < c->count; i++) long_one |= elements_of(&c->arrays[i].view) > AT_ONCE;
     if (long_one) state = PyEval_SaveThread();
-    const bf_status status = c->function->row->run(c);
+    const bf_status status = run_on_stream(c);
     if (state != NULL) PyEval_RestoreThread(state);
     return succeeds(c, status);
 }
@@ -712,8 +724,8 @@ static bool follow_stream(call *c) {
         if (x[i].gpu != x->gpu || (is_on_gpu(c) && !native_are_of_one_library(&x[i], x)))
             return false;
     if (!is_on_gpu(c)) return true;
-    return native_stream_of(&c->arrays[0], &stream) &&
-           hold(c, native_stream_lock(c->module, c->arrays[0].gpu, stream));
+    return native_stream_of(x, &stream) &&
+           hold(c, (x->ends ? native_guest_lock : native_stream_lock)(c->module, x->gpu, stream));
 }
 
 static void end(call *c) {

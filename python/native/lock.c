@@ -112,19 +112,15 @@ PyType_Spec native_lock_spec = {
 
 /* ---- the contexts of a thread ---------------------------------------------------------------- */
 
-/* Has Python make a context, and keeps its lock with the thread. */
-static native_lock *new_lock(const native_module *module, PyObject *kept, PyObject *key,
-                             const char *rule, PyObject *arguments) {
+/* Asks Python for the lock of a context, which the thread keeps. */
+static native_lock *ask_for_lock(const native_module *module, const char *rule,
+                                 PyObject *arguments) {
     PyObject *lock = native_rule(module, rule, arguments);
     if (lock == NULL) return NULL;
-    if (!PyObject_TypeCheck(lock, module->lock_type)) {
-        PyErr_SetString(PyExc_TypeError, "a context has no lock of this module");
-        Py_CLEAR(lock);
-    } else if (PyDict_SetItem(kept, key, lock) != 0) {
-        Py_CLEAR(lock);
-    }
-    Py_XDECREF(lock); /* the thread has it */
-    return (native_lock *)lock;
+    const bool is_ours = PyObject_TypeCheck(lock, module->lock_type);
+    if (!is_ours) PyErr_SetString(PyExc_TypeError, "a context has no lock of this module");
+    Py_DECREF(lock); /* the context has it */
+    return is_ours ? (native_lock *)lock : NULL;
 }
 
 static native_lock *lock_of(const native_module *module, PyObject *key, const char *rule,
@@ -133,16 +129,29 @@ static native_lock *lock_of(const native_module *module, PyObject *key, const ch
     if (kept == NULL) return NULL;
     native_lock *found = (native_lock *)PyDict_GetItemWithError(kept, key);
     if (found != NULL && found->context != NULL) return found;
-    return PyErr_Occurred() ? NULL : new_lock(module, kept, key, rule, arguments);
+    if (PyErr_Occurred()) return NULL;
+    found = ask_for_lock(module, rule, arguments);
+    return found != NULL && PyDict_SetItem(kept, key, (PyObject *)found) == 0 ? found : NULL;
 }
 
 native_lock *native_default_lock(const native_module *module) {
     return lock_of(module, module->context_key, "default_lock", NULL);
 }
 
+static PyObject *key_of(int gpu, void *stream) {
+    return Py_BuildValue("iK", gpu, (unsigned long long)(uintptr_t)stream);
+}
+
 native_lock *native_stream_lock(const native_module *module, int gpu, void *stream) {
-    PyObject *key = Py_BuildValue("iK", gpu, (unsigned long long)(uintptr_t)stream);
+    PyObject *key = key_of(gpu, stream);
     native_lock *found = key != NULL ? lock_of(module, key, "stream_lock", key) : NULL;
+    Py_XDECREF(key);
+    return found;
+}
+
+native_lock *native_guest_lock(const native_module *module, int gpu, void *stream) {
+    PyObject *key = key_of(gpu, stream);
+    native_lock *found = key != NULL ? ask_for_lock(module, "guest_lock", key) : NULL;
     Py_XDECREF(key);
     return found;
 }

@@ -28,11 +28,12 @@ static bool find_calls(native_library *library, void *opened) {
     return true;
 }
 
-PyDoc_STRVAR(attach_text,
-             "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
-             "all their values.\nrules: an object with the dicts nan_policies and dtypes "
-             "and the functions\ndefault_lock(), stream_lock(gpu, stream), fail(status, context), "
-             "parts_of(name)\nand first_of(values, counts, n).");
+PyDoc_STRVAR(
+    attach_text,
+    "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
+    "all their values.\nrules: an object with the dicts nan_policies and dtypes "
+    "and the functions\ndefault_lock(), stream_lock(gpu, stream), guest_lock(gpu, stream), "
+    "fail(status, context),\nparts_of(name) and first_of(values, counts, n).");
 
 static PyObject *attach(PyObject *self, PyObject *arguments) {
     native_module *module = PyModule_GetState(self);

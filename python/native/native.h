@@ -42,6 +42,8 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_axes)                                                                              \
     X(bf_reduce_axes_async)                                                                        \
     X(bf_context_failure)                                                                          \
+    X(bf_context_set_stream)                                                                       \
+    X(bf_context_leave_stream)                                                                     \
     X(bf_reduce_segments)                                                                          \
     X(bf_reduce_segments_async)                                                                    \
     X(bf_reduce_index)                                                                             \
@@ -123,6 +125,9 @@ extern PyType_Spec native_lock_spec;
  * which the thread keeps. NULL: an exception. */
 native_lock *native_default_lock(const native_module *module);
 native_lock *native_stream_lock(const native_module *module, int gpu, void *stream);
+/* Returns that of a context which is on no stream between calls, for a stream that its owner may
+ * destroy then. */
+native_lock *native_guest_lock(const native_module *module, int gpu, void *stream);
 void native_acquire(native_lock *lock);
 void native_release(native_lock *lock);
 
@@ -144,6 +149,7 @@ typedef struct native_array {
     int gpu;                             /* its number; NATIVE_HOST: the host has the memory */
     bool readonly;                       /* not of a plain buffer */
     void *stream;                        /* CuPy's current one */
+    bool ends;                           /* CuPy may destroy it when the call has returned */
     const struct native_exchange *table; /* a tensor's */
     struct native_managed *managed;      /* what owns a tensor's memory; NULL: no tensor */
     Py_buffer buffer;                    /* a plain buffer's */

@@ -42,6 +42,17 @@ static bf_status set_stream(bf_context *context, void *stream) {
     return status;
 }
 
+/* The order stays with the stream that it leaves, until a call joins it to another. */
+static void leave_stream(bf_context *context) {
+    bf_cuda *cuda = context->cuda;
+    int previous = bf_cuda_use_device(cuda);
+    bf_cuda_order_leave(cuda);
+    cuda->calls++;
+    cuda->stream = cuda->own;
+    cuda->stream_id = 0;
+    bf_cuda_leave(previous);
+}
+
 /* What enqueued calls have left. */
 static bf_status find_failure(bf_context *context) {
     bf_status status = bf_cuda_map_failure(context);
@@ -140,6 +151,7 @@ extern "C" const bf_backend bf_backend_cuda = {
     .open = open_cuda,
     .close = close_cuda,
     .set_stream = set_stream,
+    .leave_stream = leave_stream,
     .synchronize = synchronize_stream,
     .failure = find_failure,
     .devices = &bf_cuda_devices,

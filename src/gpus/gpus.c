@@ -35,11 +35,14 @@ static bf_status refuse_stream(bf_context *context, void *stream) {
                    context->gpus->count);
 }
 
+static void leave_no_stream(bf_context *context) { (void)context; }
+
 const bf_backend bf_backend_gpus = {
     .name = "cuda:all",
     .open = open_gpus,
     .close = bf_gpus_close,
     .set_stream = refuse_stream,
+    .leave_stream = leave_no_stream,
     .synchronize = bf_gpus_synchronize,
     .failure = bf_gpus_failure,
     .memory = &bf_gpus_memory_backend,

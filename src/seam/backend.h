@@ -26,6 +26,7 @@ typedef struct bf_backend {
     void (*close)(bf_context *context);
     /* As the calls of context.h. NULL: there is no queue. */
     bf_status (*set_stream)(bf_context *context, void *stream);
+    void (*leave_stream)(bf_context *context);
     bf_status (*synchronize)(bf_context *context);
     bf_status (*failure)(bf_context *context);
     const struct bf_device_backend *devices; /* NULL: the host is all */

@@ -209,8 +209,7 @@ class Cupy(OnGpu):
                 spin((1,), (1,), (400_000_000,))
                 made, event = calls(), cupy.cuda.Event()
                 event.record()
-                if stream is cupy.cuda.Stream.null:
-                    self.assertFalse(event.done, "a call waited")
+                self.assertFalse(event.done, "a call waited")
                 event.synchronize()
                 self.assertIsInstance(made[0], cupy.ndarray)
                 self.assertEqual(made[0].tolist(), [4498500.0, 13498500.0])
@@ -219,6 +218,49 @@ class Cupy(OnGpu):
         with self.assertRaisesRegex(bitfold.ArgumentError, "index 5 is 5, outside 0 to 4"):
             bitfold.index_add(5, slots, cupy.ones(3000), check="later")
             bitfold.check()
+
+    def test_streams_do_not_wait_for_each_other(self):
+        cupy, spin = self.module, self.module.RawKernel(SPIN, "spin")
+        x, streams, events = cupy.arange(6000.0).reshape(2, 3000), [], []
+        cupy.cuda.Device().synchronize()
+        for i in range(3):
+            streams.append(cupy.cuda.Stream(non_blocking=True))
+            with streams[i]:  # a kernel's first launch in a context waits
+                spin((1,), (1,), (1,))
+                bitfold.sum(x, axis=1)
+        cupy.cuda.Device().synchronize()
+        for i, stream in enumerate(streams):
+            with stream:
+                spin((1,), (1,), ((2 - i) * 400_000_000,))
+                made = bitfold.sum(x, axis=1)
+                events.append(cupy.cuda.Event())
+                events[i].record()
+        events[2].synchronize()
+        self.assertEqual(made.tolist(), [4498500.0, 13498500.0])
+        self.assertFalse(events[1].done, "a call waited for that of another stream")
+        events[1].synchronize()
+        self.assertFalse(events[0].done, "a call waited for that of another stream")
+        cupy.cuda.Device().synchronize()
+
+    def test_streams_come_and_go(self):
+        """CuPy destroys a stream with its object, while its work goes on; and a new one may get its handle. All
+        arrays are kept: CuPy gives memory by handles."""
+        cupy, spin = self.module, self.module.RawKernel(SPIN, "spin")
+        arrays, made, kept = [], [], [cupy.cuda.Stream(non_blocking=True) for _ in range(20)]
+        slots = cupy.zeros(2, "i8")
+        cupy.cuda.Device().synchronize()
+        for i in range(200):
+            stream = kept[i % 20] if i % 3 else cupy.cuda.Stream(non_blocking=i % 2 == 0)
+            with stream:
+                spin((1,), (1,), (1_000_000,))
+                arrays.append(cupy.full((2, 3000), i, "f8"))
+                made.append(bitfold.sum(arrays[i], axis=1))
+                made.append(bitfold.index_add(1, slots, arrays[i], check="later"))
+            del stream
+        bitfold.check()
+        cupy.cuda.Device().synchronize()
+        for i, found in enumerate(zip(made[::2], made[1::2])):
+            self.assertEqual([each.ravel()[0].item() for each in found], [3000.0 * i, 2.0 * i])
 
     def test_arrays_of_two_libraries(self):
         torch = importlib.import_module("torch")

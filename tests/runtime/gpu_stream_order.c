@@ -363,6 +363,46 @@ static void a_stream_may_go_before_its_context(void **unused) {
     }
 }
 
+/* --- streams that are left --- */
+
+static void CUDART_CB wait_for_gate(void *gate) {
+    while (!__atomic_load_n((int *)gate, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+static void enqueue_doubled(const bf_array *x, const bf_array *out) {
+    const bf_array *in[] = {x, x};
+    assert_int_equal(bf_map_async(gpu, BF_MAP_ADD, in, 2, NULL, out), BF_OK);
+}
+
+/* The stream is destroyed before its work begins. The default stream does not wait for it, and the
+ * context's next stream does. */
+static void a_stream_that_is_left_may_go(void **unused) {
+    (void)unused;
+    const int64_t n = 3001;
+    bf_array x = all(on_device, n, 1), out = bf_array_of(BF_F64, on_device + SECOND, n);
+    enqueue_doubled(&x, &out); /* a first launch waits */
+    enqueue(gpu, &out, 0);
+    for (int round = 0; round < (is_small() ? 3 : 50); round++) {
+        int gate = 0;
+        cudaStream_t gone;
+        x = all(on_device, n, round);
+        assert_int_equal(bf_context_synchronize(gpu), BF_OK);
+        assert_cuda(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking));
+        use_stream(gpu, gone);
+        assert_cuda(cudaLaunchHostFunc(gone, wait_for_gate, &gate));
+        enqueue_doubled(&x, &out);
+        assert_int_equal(bf_context_leave_stream(gpu), BF_OK);
+        assert_cuda(cudaStreamDestroy(gone));
+        assert_cuda(cudaStreamSynchronize(cudaStreamLegacy)); /* while the gate is shut */
+        if (round % 3 > 0) use_stream(gpu, streams[round % 2]);
+        enqueue(gpu, &out, 0);
+        __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
+        check(0, 1, 2.0 * round * (double)n);
+        use_stream(gpu, NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_STREAMS(sums_go_on_when_a_capture_has_ended),
@@ -377,6 +417,7 @@ int main(void) {
         TEST_ON_STREAMS(a_context_starts_on_its_stream),
         TEST_ON_STREAMS(the_first_call_may_be_captured),
         TEST_ON_STREAMS(a_stream_may_go_before_its_context),
+        TEST_ON_STREAMS(a_stream_that_is_left_may_go),
     };
     return RUN_ON_GPU(tests);
 }

@@ -207,6 +207,7 @@ static void enqueued_calls_are_done_on_the_cpu(void **unused) {
     assert_int_equal(bf_map_async(c, BF_MAP_NEG, strided, 1, NULL, &out), BF_E_ARGUMENT);
     assert_int_equal(bf_context_synchronize(c), BF_OK);
     assert_int_equal(bf_context_set_stream(c, NULL), BF_E_DEVICE);
+    assert_int_equal(bf_context_leave_stream(c), BF_E_DEVICE);
     bf_context_destroy(c);
 }
 

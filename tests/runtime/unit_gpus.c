@@ -218,6 +218,7 @@ static void a_stream_is_refused(void **unused) {
     assert_int_equal(bf_context_set_stream(several, several), BF_E_DEVICE);
     assert_non_null(strstr(bf_context_message(several), "cuda:N"));
     assert_done(bf_context_set_stream(several, NULL));
+    assert_done(bf_context_leave_stream(several));
     assert_done(bf_context_synchronize(several));
     bf_context_destroy(several);
 }

@@ -39,6 +39,7 @@ static void contexts(void **unused) {
     assert_string_equal(bf_context_isa(NULL), "");
     assert_int_equal(bf_context_threads(NULL), 0);
     REFUSED(bf_context_set_stream(NULL, NULL));
+    REFUSED(bf_context_leave_stream(NULL));
     REFUSED(bf_context_synchronize(NULL));
     REFUSED(bf_context_failure(NULL));
     REFUSED(bf_context_watch(NULL, NULL));

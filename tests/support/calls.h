@@ -316,6 +316,11 @@ static bf_status call_bf_context_set_stream(world *w) {
     return status == BF_E_DEVICE ? BF_OK : status; /* there is no GPU */
 }
 
+static bf_status call_bf_context_leave_stream(world *w) {
+    bf_status status = bf_context_leave_stream(w->context);
+    return status == BF_E_DEVICE ? BF_OK : status; /* there is no GPU */
+}
+
 static bf_status without_gpu(bf_status status) { return status == BF_E_DEVICE ? BF_OK : status; }
 
 static bf_status call_bf_comm_allreduce_async(world *w) {
@@ -597,6 +602,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_context_failure),
     ENTRY(bf_context_watch),
     ENTRY(bf_context_set_stream),
+    ENTRY(bf_context_leave_stream),
     ENTRY(bf_memory_allocate),
     ENTRY(bf_memory_copy),
     ENTRY(bf_array_to_dlpack),

@@ -134,6 +134,19 @@ bf_status bf_context_set_stream(bf_context *context, void *stream) {
     return bf_leave(context, change_stream(context, stream));
 }
 
+static bf_status leave_stream(bf_context *context) {
+    const bf_backend *gpu = bf_backend_open(context);
+    if (gpu == NULL)
+        return bf_fail(context, BF_E_DEVICE, "a stream belongs to a GPU, and none is in use");
+    gpu->leave_stream(context);
+    return BF_OK;
+}
+
+bf_status bf_context_leave_stream(bf_context *context) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, leave_stream(context));
+}
+
 static bf_status synchronize_context(bf_context *context) {
     const bf_backend *gpu = bf_backend_open(context);
     return gpu == NULL ? BF_OK : gpu->synchronize(context);
