@@ -123,6 +123,10 @@ BF_API bf_status bf_reduce_runs(bf_context *context, bf_reduction op, const bf_a
 BF_API bf_status bf_reduce_axes_async(bf_context *context, bf_reduction op, const bf_array *array,
                                       const int axes[], int n, const bf_reduce_options *options,
                                       const bf_array *values, const bf_array *fits);
+BF_API bf_status bf_reduce_pair_axes_async(bf_context *context, bf_reduction op, const bf_array *a,
+                                           const bf_array *b, const int axes[], int n,
+                                           const bf_reduce_options *options, const bf_array *values,
+                                           const bf_array *fits);
 BF_API bf_status bf_reduce_segments_async(bf_context *context, bf_reduction op,
                                           const bf_array *array, const bf_array *offsets,
                                           const bf_reduce_options *options, const bf_array *values,

@@ -54,11 +54,17 @@ class View:
 
     def _read_natively(self, x):
         """Reads what bitfold._native can read: an array of NumPy itself, of the usual layouts and dtypes, and
-        a tensor of PyTorch in the host's memory."""
+        a tensor of PyTorch. If a GPU has its memory, waits for the stream on which PyTorch works now."""
+        if native is None:
+            return False
         array = Array()
-        found = None if native is None else native.read(x, array)
+        found, stream = native.read(x, array), None
+        if found is None:
+            found, stream = native.read_on_stream(x, array) or (None, None)
         if found is None:
             return False
+        if stream is not None:
+            _wait_for({"stream": stream or LEGACY_STREAM, "data": (array.data, False)})
         self.array, self.dtype, (self.readonly, self._owner) = array, NAMES[array.dtype], found
         return True
 

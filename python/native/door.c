@@ -399,10 +399,9 @@ static bool may_fail(const call *c) {
     int64_t length;
     if (c->has_options && c->reduce.nan != BF_NAN_PROPAGATE) return true;
     if (!find_length(c, &length) || length == 0) return true;
-    const bf_reduction op = (bf_reduction)c->function->choice;
-    if (!is_whole(dtype) || c->module->library.bf_reduction_result(op) != BF_RESULT_EXACT)
+    if (!is_whole(dtype) || c->module->library.bf_reduction_result(c->op) != BF_RESULT_EXACT)
         return false;
-    return op != BF_SUM || !has_room_for_sums(c, c->arrays[0].view.dtype, length);
+    return c->op != BF_SUM || !has_room_for_sums(c, c->arrays[0].view.dtype, length);
 }
 
 static bool is_contiguous(const bf_array *x) {
@@ -434,8 +433,8 @@ static bf_status run_pair(call *c) {
     const bf_array *a = &c->arrays[0].view, *b = &c->arrays[1].view;
     if (c->results == 0)
         return l->bf_reduce_pair(c->lock->context, c->op, a, b, reduce_options(c), &c->value);
-    return l->bf_reduce_pair_axes(c->lock->context, c->op, a, b, c->axes, c->n_axes,
-                                  reduce_options(c), &c->target[0], NULL);
+    return (is_enqueued(c, may_fail(c)) ? l->bf_reduce_pair_axes_async : l->bf_reduce_pair_axes)(
+        c->lock->context, c->op, a, b, c->axes, c->n_axes, reduce_options(c), &c->target[0], NULL);
 }
 
 static bf_status run_reduction(call *c) {
@@ -612,7 +611,8 @@ static const row rows[] = {
       {"axis", AXIS},
       {"keepdims", KEEPDIMS},
       {"nan", NAN_POLICY},
-      {"out_dtype", OUT_DTYPE}},
+      {"out_dtype", OUT_DTYPE},
+      {"check", CHECK}},
      plan_reduction,
      run_pair,
      finish_array},

@@ -50,6 +50,7 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_index_async)                                                                       \
     X(bf_reduce_pair)                                                                              \
     X(bf_reduce_pair_axes)                                                                         \
+    X(bf_reduce_pair_axes_async)                                                                   \
     X(bf_sort)                                                                                     \
     X(bf_unique)                                                                                   \
     X(bf_median_axes)                                                                              \

@@ -120,7 +120,9 @@ static bf_status reduce(const problem *p, bf_context *context, const bf_array *a
     const many *m = &p->m;
     const bf_array *fits = m->has_fits ? &m->fits : NULL;
     if (m->op == BF_DOT)
-        return bf_dot_axes(context, a, b, p->axes, p->n, &m->options, &m->values, fits);
+        return queued ? bf_reduce_pair_axes_async(context, m->op, a, b, p->axes, p->n, &m->options,
+                                                  &m->values, fits)
+                      : bf_dot_axes(context, a, b, p->axes, p->n, &m->options, &m->values, fits);
     return queued ? bf_reduce_axes_async(context, m->op, a, p->axes, p->n, &m->options, &m->values,
                                          fits)
                   : bf_reduce_axes(context, m->op, a, p->axes, p->n, &m->options, &m->values, fits);
@@ -150,7 +152,7 @@ static void check_problem(problem *p, uint64_t *seed, int64_t first_a, int64_t f
 }
 
 static void check_case(uint64_t seed, int family) {
-    problem p = {0};
+    problem p = {.m.queues_pairs = true};
     const uint64_t name = seed;
     int64_t first_a, first_b, span;
     p.a.dtype = p.m.dtype = all_dtypes[pick(&seed, DTYPE_COUNT)];
@@ -181,7 +183,7 @@ static void test_random_cases(void **unused) {
 /* Long rows of all elements of which warps take equal parts. */
 static void check_long_rows(uint64_t seed) {
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
-    problem p = {.n = 1, .axes = {1}};
+    problem p = {.n = 1, .axes = {1}, .m.queues_pairs = true};
     const int64_t first = pick(&seed, 9), rows = 1 + pick(&seed, pick(&seed, 2) ? 4 : 900);
     p.a = (bf_array){.dtype = dtypes[pick(&seed, 4)], .ndim = 2};
     p.a.shape[0] = rows;
@@ -243,7 +245,7 @@ static void check_filled(uint64_t seed, int64_t rows, int64_t columns, int axis,
     static const bf_dtype dtypes[] = {BF_F32, BF_F64, BF_F16, BF_BF16};
     static const bf_reduction ops[] = {BF_SUM,   BF_MEAN, BF_VAR, BF_STD,
                                        BF_SUMSQ, BF_NORM, BF_DOT, BF_PROD};
-    problem p = {.n = 1, .axes = {axis}};
+    problem p = {.n = 1, .axes = {axis}, .m.queues_pairs = true};
     const bf_dtype dtype = dtypes[pick(&seed, 4)];
     const size_t bytes = (size_t)(rows * columns) * bf_dtype_size(dtype);
     p.a = (bf_array){.dtype = dtype, .ndim = 2, .shape = {rows, columns}, .strides = {columns, 1}};

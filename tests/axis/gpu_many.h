@@ -26,6 +26,7 @@ typedef struct many {
     bf_reduce_options options;
     bf_value empty;
     bool has_fits, queued, later; /* later: a queued call, which fails later */
+    bool queues_pairs;            /* there is a call that enqueues dot products */
     int64_t count;                /* how many results there are */
     bf_array values, fits;        /* shapes of results; where, is set by those below */
     char *expected, *found;       /* on the host: values, and behind them fits */
@@ -61,7 +62,7 @@ static inline void fill_factors(bf_dtype dtype, int64_t n, uint64_t seed) {
 
 static inline void pick_options(many *m, uint64_t *seed) {
     static const bf_nan_policy policies[] = {BF_NAN_PROPAGATE, BF_NAN_SKIP, BF_NAN_ERROR};
-    m->queued = pick(seed, 2) && m->op != BF_DOT;
+    m->queued = pick(seed, 2) && (m->op != BF_DOT || m->queues_pairs);
     m->later = m->queued && pick(seed, 2);
     m->options = BF_REDUCE_OPTIONS(.nan = policies[pick(seed, m->queued && !m->later ? 2 : 3)],
                                    .ddof = (int)pick(seed, 2));

@@ -329,7 +329,8 @@ class Torch(OnGpu):
 
         def calls():
             found = [bitfold.sum(x, axis=1), bitfold.var(x, axis=0), bitfold.argmax(x, axis=1)]
-            return [*found, bitfold.sum(x.to(torch.int32), axis=1)]
+            found += [bitfold.sum(x.to(torch.int32), axis=1), bitfold.dot(x, x, axis=0)]
+            return [*found, bitfold.dot(x.to(torch.int32), x.to(torch.int32), axis=1, check="later")]
 
         for stream in streams:  # a kernel's first launch in a context waits
             with torch.cuda.stream(stream):
@@ -351,7 +352,9 @@ class Torch(OnGpu):
         found = [each.tolist() for each in made]
         self.assertEqual(found[0], [4498500.0, 13498500.0])
         self.assertEqual(found[1], [2250000.0] * 3000)
-        self.assertEqual(found[2:], [[2999, 2999], [4498500, 13498500]])
+        self.assertEqual(found[2:4], [[2999, 2999], [4498500, 13498500]])
+        self.assertEqual(found[4], [float(i * i + (i + 3000) ** 2) for i in range(3000)])
+        self.assertEqual(found[5], [sum(i * i for i in range(k, k + 3000)) for k in (0, 3000)])
 
     def test_graphs_hold_calls(self):
         torch, _ = self.module, importlib.import_module("bitfold.torch")  # its operators
@@ -359,6 +362,7 @@ class Torch(OnGpu):
         calls = [
             lambda: bitfold.sum(x, axis=0), lambda: bitfold.var(x, axis=1), lambda: bitfold.max(x, axis=0),
             lambda: torch.ops.bitfold.mean(x, [1]) * 2, lambda: torch.ops.bitfold.index_add(7, slots, x),
+            lambda: torch.ops.bitfold.dot(x, x, [1]), lambda: bitfold.dot(x, x, axis=0),
             lambda: bitfold.segment_max(x, ends, check="later"),
         ]  # fmt: skip
         slots, ends = torch.arange(50, device="cuda") % 7, torch.tensor([0, 20, 50], device="cuda")

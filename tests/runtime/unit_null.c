@@ -447,6 +447,12 @@ static void many_results(void **unused) {
     REFUSED(bf_reduce_axes_async(c, BF_SUM, NULL, &axis, 1, NULL, y, NULL));
     REFUSED(bf_reduce_axes_async(c, BF_SUM, x, NULL, 1, NULL, y, NULL));
     REFUSED(bf_reduce_axes_async(c, BF_SUM, x, &axis, 1, NULL, NULL, NULL));
+    REFUSED(bf_reduce_pair_axes_async(NULL, BF_DOT, x, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_pair_axes_async(c, BF_DOT, NULL, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_pair_axes_async(c, BF_DOT, x, NULL, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_pair_axes_async(c, BF_SUM, x, x, &axis, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_pair_axes_async(c, BF_DOT, x, x, NULL, 1, NULL, y, NULL));
+    REFUSED(bf_reduce_pair_axes_async(c, BF_DOT, x, x, &axis, 1, NULL, NULL, NULL));
     REFUSED(bf_reduce_segments_async(NULL, BF_SUM, x, i, NULL, y, NULL, &wrong));
     REFUSED(bf_reduce_segments_async(c, BF_SUM, NULL, i, NULL, y, NULL, &wrong));
     REFUSED(bf_reduce_segments_async(c, BF_SUM, x, NULL, NULL, y, NULL, &wrong));

@@ -399,6 +399,7 @@ CALL_AXIS(bf_dot_index, &w->f64, &w->f64, &w->zeros, NULL, &r.values, NULL)
 CALL_AXIS(bf_cov_matrix, BF_COV, &w->f64, 1, NULL, &r.matrix)
 CALL_AXIS(bf_reduce_runs, BF_SUM, &w->zeros, &w->f64, NULL, &r.places, &r.values, NULL, &r.runs)
 CALL_AXIS(bf_reduce_axes_async, BF_SUM, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
+CALL_AXIS(bf_reduce_pair_axes_async, BF_DOT, &w->f64, &w->f64, &r.axis, 1, NULL, &r.value, NULL)
 CALL_AXIS(bf_reduce_segments_async, BF_SUM, &w->f64, &r.places, NULL, &r.values, NULL, &r.runs)
 CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NULL, &r.runs)
 #undef CALL_AXIS
@@ -634,6 +635,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_dot_index),
     ENTRY(bf_reduce_runs),
     ENTRY(bf_reduce_axes_async),
+    ENTRY(bf_reduce_pair_axes_async),
     ENTRY(bf_reduce_segments_async),
     ENTRY(bf_reduce_index_async),
     ENTRY(bf_sort),

@@ -5,6 +5,7 @@ import torch
 import bitfold
 
 _HALVES = {torch.float16: 2.0**16, torch.bfloat16: 2.0**128}  # the power of two after the greatest one
+_JOINT = "average", "covariance", "correlation", "skew", "kurtosis"  # a GPU has these of whole tensors alone
 _NO_HALVES = "correlation", "skew", "kurtosis"  # no products say on which side of a half they are
 
 
@@ -25,8 +26,18 @@ class Fibres:
         kept = [1 if d in self.dims else n for d, n in enumerate(self.shape)]
         return kept if self.keepdim else [n for d, n in enumerate(kept) if d not in self.dims]
 
+    def is_whole(self):
+        return len(self.dims) == len(self.shape)
+
+    def to(self, device):
+        return self
+
     def reduce(self, op, arrays, **options):
         return getattr(bitfold, op)(*arrays, axis=tuple(self.dims), keepdims=self.keepdim, **options)
+
+    def reduce_whole(self, op, arrays, **options):
+        made, dtype = getattr(bitfold, op)(*arrays, **options), getattr(torch, f"float{options['out_dtype'][1:]}")
+        return torch.full(self.result_shape(), made, dtype=dtype, device=arrays[0].device)
 
     def total(self, x):
         return torch.ops.bitfold.sum(x, self.dims, self.keepdim)
@@ -66,6 +77,12 @@ class Slots:
     def result_shape(self):
         return [self.m, *self.shape[1:]]
 
+    def is_whole(self):
+        return False
+
+    def to(self, device):
+        return Slots(self.shape, self.m, self.index.to(device))
+
     def reduce(self, op, arrays, **options):
         name = "index_add" if op == "sum" else f"index_{op}"
         return getattr(bitfold, name)(self.m, self.index, *arrays, **options)
@@ -99,6 +116,9 @@ class Segments(Slots):
 
     def __init__(self, shape, offsets):
         self.offsets, self.shape, self.m = offsets, shape, offsets.shape[0] - 1
+
+    def to(self, device):
+        return Segments(self.shape, self.offsets.to(device))
 
     def reduce(self, op, arrays, **options):
         return getattr(bitfold, f"segment_{op}")(*arrays, self.offsets, **options)
@@ -150,7 +170,9 @@ def result_dtype(op, arrays, dtype=None):
 def reduce(op, way, arrays, dtype=None, *, correction=1, bias=True, empty=None):
     """Returns the exact results of a reduction, each rounded once to the dtype."""
     arrays = [x.detach() for x in arrays]
-    dtype = result_dtype(op, arrays, dtype)
+    dtype, device = result_dtype(op, arrays, dtype), arrays[0].device
+    if op in _JOINT and device.type == "cuda" and not way.is_whole():
+        way, arrays = way.to("cpu"), [x.cpu() for x in arrays]
     options = {} if empty is None else {"empty": empty}
     if op in ("var", "std", "covariance"):
         options["correction"] = correction
@@ -160,15 +182,16 @@ def reduce(op, way, arrays, dtype=None, *, correction=1, bias=True, empty=None):
         options["out_dtype"] = "f64" if dtype == torch.float64 else "f32"
     if arrays[0].is_cuda and torch.cuda.is_current_stream_capturing():
         options["check"] = "later"  # a graph waits for nothing
+    call = way.reduce_whole if op in _JOINT and way.is_whole() else way.reduce
     if op == "average":
-        made = way.reduce("mean", arrays[:1], weights=arrays[1], **options)
+        made = call("mean", arrays[:1], weights=arrays[1], **options)
     else:
-        made = way.reduce(op, arrays, **options)
+        made = call(op, arrays, **options)
     if made.dtype == torch.uint64 and dtype == torch.int64:
         return _signed(made)
     if dtype in _HALVES and made.dtype == torch.float32:
         made = _untied(op, way, arrays, made, dtype, correction)
-    return made.to(dtype)
+    return made.to(device, dtype)
 
 
 def _signed(made):

@@ -76,11 +76,12 @@ static bf_status reduce_axes(bf_context *context, bf_reduction op, const bf_arra
     return status == BF_OK ? run_call(&call, axes, n, values, fits) : status;
 }
 
-static bf_status enqueue_axes(bf_context *context, bf_reduction op, const bf_array *array,
-                              const int axes[], int n, const bf_reduce_options *options,
-                              const bf_array *values, const bf_array *fits) {
+static bf_status enqueue_axes(bf_context *context, bf_reduction op, const bf_array *a,
+                              const bf_array *b, const int axes[], int n,
+                              const bf_reduce_options *options, const bf_array *values,
+                              const bf_array *fits) {
     bf_axis_call call;
-    bf_status status = bf_axis_open_queued(&call, context, op, array, options);
+    bf_status status = bf_axis_open_queued(&call, context, op, a, b, options);
     return status == BF_OK ? run_call(&call, axes, n, values, fits) : status;
 }
 
@@ -118,5 +119,23 @@ bf_status bf_reduce_axes_async(bf_context *context, bf_reduction op, const bf_ar
                                const int axes[], int n, const bf_reduce_options *options,
                                const bf_array *values, const bf_array *fits) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, enqueue_axes(context, op, array, axes, n, options, values, fits));
+    return bf_leave(context,
+                    enqueue_axes(context, op, array, NULL, axes, n, options, values, fits));
+}
+
+static bf_status enqueue_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
+                                   const bf_array *b, const int axes[], int n,
+                                   const bf_reduce_options *options, const bf_array *values,
+                                   const bf_array *fits) {
+    bf_status status = bf_axis_check_pair(context, op, b);
+    return status == BF_OK ? enqueue_axes(context, op, a, b, axes, n, options, values, fits)
+                           : status;
+}
+
+bf_status bf_reduce_pair_axes_async(bf_context *context, bf_reduction op, const bf_array *a,
+                                    const bf_array *b, const int axes[], int n,
+                                    const bf_reduce_options *options, const bf_array *values,
+                                    const bf_array *fits) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, enqueue_pair_axes(context, op, a, b, axes, n, options, values, fits));
 }

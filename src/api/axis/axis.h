@@ -56,7 +56,8 @@ bf_status bf_axis_read_options(bf_axis_call *call, bf_reduction op, bf_dtype dty
                                const bf_reduce_options *options);
 /* bf_axis_open for a call on a stream. */
 bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduction op,
-                              const bf_array *a, const bf_reduce_options *options);
+                              const bf_array *a, const bf_array *b,
+                              const bf_reduce_options *options);
 /* Checks one output: its dtype, and that its elements share no memory with each other or an input.
  */
 bf_status bf_axis_check_output(const bf_axis_call *call, const bf_array *array, bf_dtype dtype,

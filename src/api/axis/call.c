@@ -67,8 +67,9 @@ bf_status bf_axis_open(bf_axis_call *call, bf_context *context, bf_reduction op,
 }
 
 bf_status bf_axis_open_queued(bf_axis_call *call, bf_context *context, bf_reduction op,
-                              const bf_array *a, const bf_reduce_options *options) {
-    bf_status status = bf_axis_open(call, context, op, a, NULL, options);
+                              const bf_array *a, const bf_array *b,
+                              const bf_reduce_options *options) {
+    bf_status status = bf_axis_open(call, context, op, a, b, options);
     if (status != BF_OK) return status;
     call->results.queued = true;
     call->results.later = call->options.later != 0;

@@ -111,7 +111,7 @@ static bf_status enqueue_rows(bf_context *context, bf_reduction op, const bf_arr
                               const bf_reduce_options *options, const bf_array *values,
                               const bf_array *fits, int64_t *wrong) {
     bf_axis_call call;
-    bf_status status = bf_axis_open_queued(&call, context, op, a, options);
+    bf_status status = bf_axis_open_queued(&call, context, op, a, NULL, options);
     call.results.wrong = wrong;
     return status == BF_OK ? run_call(&call, by, places, values, fits) : status;
 }
