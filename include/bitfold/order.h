@@ -77,6 +77,14 @@ typedef struct bf_order_options {
 BF_API bf_status bf_sort(bf_context *context, const bf_array *array, int axis,
                          const bf_order_options *options, const bf_array *values,
                          const bf_array *index);
+/* Enqueues the sort on the context's stream (context.h); a graph cannot capture it. The arrays are
+ * in memory that the GPU reaches, contiguous if the axis is their last dimension, else
+ * BF_E_ARGUMENT; options->nan is not BF_NAN_ERROR. Values of more than 2^20 floats are waited for
+ * until the first of several passes has read them. On the CPU, and of BF_I128, all is done when the
+ * call returns. */
+BF_API bf_status bf_sort_async(bf_context *context, const bf_array *array, int axis,
+                               const bf_order_options *options, const bf_array *values,
+                               const bf_array *index);
 /* Sorts the elements [offsets[s], offsets[s + 1]) of a one-dimensional array for each segment s:
  * offsets as in axis.h. Elements of no segment stay where they are, and their index counts from the
  * first of them. */

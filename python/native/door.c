@@ -467,11 +467,19 @@ static bf_status run_index(call *c) {
                                     NULL);
 }
 
+/* Lines that lie apart are copied, and NaNs that are refused are looked for: both wait. */
+static bool sort_waits(const call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    const bool is_last = c->axes[0] == -1 || c->axes[0] == x->ndim - 1;
+    return !is_last || !is_contiguous(x) || (c->has_options && c->order.nan == BF_NAN_ERROR);
+}
+
 static bf_status run_sort(call *c) {
+    const native_library *l = &c->module->library;
     const bool positions = c->function->choice == POSITIONS;
-    return c->module->library.bf_sort(c->lock->context, &c->arrays[0].view, c->axes[0],
-                                      order_options(c), positions ? NULL : &c->target[0],
-                                      positions ? &c->target[0] : NULL);
+    return (is_enqueued(c, sort_waits(c)) ? l->bf_sort_async : l->bf_sort)(
+        c->lock->context, &c->arrays[0].view, c->axes[0], order_options(c),
+        positions ? NULL : &c->target[0], positions ? &c->target[0] : NULL);
 }
 
 static bf_status run_unique(call *c) {

@@ -19,6 +19,7 @@ typedef struct bf_order_lines {
     const int64_t *offsets;
     bf_order order; /* quantiles have BF_ASCENDING */
     int64_t first;  /* the number of the first line in messages */
+    bool queued;    /* to sort: the call may return when the work is enqueued */
 } bf_order_lines;
 
 /* A statistic says which elements of each line are selected, and what is made of them

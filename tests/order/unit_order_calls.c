@@ -203,6 +203,37 @@ static void strides_are_sorted_in_place(void **unused) {
     close_call(&c);
 }
 
+/* On the CPU a sort on a stream is done when the call returns. It refuses what a GPU would wait
+ * for, of arrays of two dimensions the lines that are not the last. */
+static void a_sort_on_a_stream_is_that_sort(void **unused) {
+    (void)unused;
+    for (int i128 = 0; i128 < 2; i128++) {
+        call c = open_call(i128 ? BF_I128 : BF_F64, 1, BF_NAN_PROPAGATE);
+        static char expected[sizeof to_values];
+        assert_int_equal(sort(&c), BF_OK);
+        memcpy(expected, to_values, sizeof expected);
+        memset(to_values, 0x5a, sizeof to_values);
+        const bf_array index = c.index;
+        assert_int_equal(bf_sort_async(c.context, &c.x, 0, NULL, &c.values, &index), BF_OK);
+        assert_memory_equal(to_values, expected, sizeof expected);
+        assert_int_equal(bf_sort_async(c.context, &c.x, 0, NULL, &c.x, NULL), BF_OK);
+        assert_memory_equal(values, expected, (size_t)N * (i128 ? 16 : 8));
+        close_call(&c);
+    }
+    call c = open_call(BF_F64, 2, BF_NAN_PROPAGATE);
+    assert_int_equal(bf_sort_async(c.context, &c.x, 0, NULL, &c.values, NULL), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c.context), "lines of a sort are contiguous"));
+    const bf_array table = {values, BF_F64, 2, {3, 4}, {4, 1}},
+                   to = {to_values, BF_F64, 2, {3, 4}, {4, 1}};
+    assert_int_equal(bf_sort_async(c.context, &table, 0, NULL, &to, NULL), BF_E_ARGUMENT);
+    c.options.nan = BF_NAN_ERROR;
+    assert_int_equal(bf_sort_async(c.context, &table, 1, &c.options, &to, NULL), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c.context), "does not fail for a NaN"));
+    check_nothing_is_written(&c, -2);
+    assert_int_equal(bf_sort_async(c.context, &table, 1, NULL, &to, NULL), BF_OK);
+    close_call(&c);
+}
+
 /* ---- dtypes of results ----------------------------------------------------------------------- */
 
 static const int64_t large[] = {5, INT64_C(1000000000000000003), INT64_C(1000000000000000001)};
@@ -269,6 +300,7 @@ UNIT_TESTS(order_calls) {
         cmocka_unit_test(nothing_is_written_for_a_nan_that_is_refused),
         cmocka_unit_test(outputs_that_share_memory_are_refused),
         cmocka_unit_test(strides_are_sorted_in_place),
+        cmocka_unit_test(a_sort_on_a_stream_is_that_sort),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

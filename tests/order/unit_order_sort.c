@@ -281,7 +281,7 @@ static bf_order_lines make_segments(bf_dtype dtype, bf_order order, const int64_
         sort_entries(dtype, order, values + at * bytes, length, entries);
         want_line(dtype, values + at * bytes, at, length, entries);
     }
-    return (bf_order_lines){dtype, values, count, longest, offsets, order, 0};
+    return (bf_order_lines){dtype, values, count, longest, offsets, order, 0, false};
 }
 
 static void check_segments(bf_context *c, void *arg) {
@@ -314,8 +314,8 @@ static void segments_are_sorted_each(void **unused) {
 static void check_lines(bf_context *c, void *arg) {
     const bf_order_lines *segments = arg;
     check_segments(c, arg);
-    const bf_order_lines lines = {segments->dtype, values, segments->count, segments->length, NULL,
-                                  BF_ASCENDING,    0};
+    const bf_order_lines lines = {
+        segments->dtype, values, segments->count, segments->length, NULL, BF_ASCENDING, 0, false};
     run_sort(c, &lines, sorted, NULL);
     check_line(lines.dtype, 0, lines.count * lines.length, sorted, NULL);
 }

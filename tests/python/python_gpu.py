@@ -330,7 +330,8 @@ class Torch(OnGpu):
         def calls():
             found = [bitfold.sum(x, axis=1), bitfold.var(x, axis=0), bitfold.argmax(x, axis=1)]
             found += [bitfold.sum(x.to(torch.int32), axis=1), bitfold.dot(x, x, axis=0)]
-            return [*found, bitfold.dot(x.to(torch.int32), x.to(torch.int32), axis=1, check="later")]
+            found.append(bitfold.dot(x.to(torch.int32), x.to(torch.int32), axis=1, check="later"))
+            return [*found, bitfold.sort(-x), bitfold.argsort(-x), bitfold.sort(-x.to(torch.int64), descending=True)]
 
         for stream in streams:  # a kernel's first launch in a context waits
             with torch.cuda.stream(stream):
@@ -355,6 +356,25 @@ class Torch(OnGpu):
         self.assertEqual(found[2:4], [[2999, 2999], [4498500, 13498500]])
         self.assertEqual(found[4], [float(i * i + (i + 3000) ** 2) for i in range(3000)])
         self.assertEqual(found[5], [sum(i * i for i in range(k, k + 3000)) for k in (0, 3000)])
+        self.assertEqual(found[6], [[float(-i) for i in range(k + 2999, k - 1, -1)] for k in (0, 3000)])
+        self.assertEqual(found[7], [[*range(2999, -1, -1)]] * 2)
+        self.assertEqual(found[8], [[-i for i in range(k, k + 3000)] for k in (0, 3000)])
+
+    def test_enqueued_sorts_keep_the_bits_of_nans(self):
+        torch, rng = self.module, np.random.default_rng(6)
+        for dtype, bits in (("f16", "i2"), ("f32", "i4"), ("f64", "i8"), ("i32", "i4"), ("u8", "u1")):
+            for shape in ((1,), (1000,), (7, 301), (3, 1), (1 << 20,), ((1 << 20) + 1,), (2, (1 << 20) + 5)):
+                x = generate.values(rng, dtype, int(np.prod(shape)))
+                if dtype[0] == "f":
+                    for nan in (np.nan, -np.array(np.nan, x.dtype)):
+                        x[rng.integers(0, x.size, 1 + x.size // 9)] = nan
+                x = x.reshape(shape)
+                y = torch.from_numpy(x).cuda()
+                for function, descending in itertools.product((bitfold.sort, bitfold.argsort), (False, True)):
+                    found = function(y, descending=descending).cpu().numpy()
+                    expected = function(x, descending=descending)
+                    bits_of = bits if function is bitfold.sort else "i8"
+                    np.testing.assert_array_equal(found.view(bits_of), expected.view(bits_of))
 
     def test_graphs_hold_calls(self):
         torch, _ = self.module, importlib.import_module("bitfold.torch")  # its operators

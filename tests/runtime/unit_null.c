@@ -287,6 +287,9 @@ static void order(void **unused) {
     REFUSED(bf_sort(NULL, x, 0, NULL, y, NULL));
     REFUSED(bf_sort(c, NULL, 0, NULL, y, NULL));
     REFUSED(bf_sort(c, x, 0, NULL, NULL, NULL));
+    REFUSED(bf_sort_async(NULL, x, 0, NULL, y, NULL));
+    REFUSED(bf_sort_async(c, NULL, 0, NULL, y, NULL));
+    REFUSED(bf_sort_async(c, x, 0, NULL, NULL, NULL));
     REFUSED(bf_sort_segments(NULL, x, i, NULL, y, NULL));
     REFUSED(bf_sort_segments(c, NULL, i, NULL, y, NULL));
     REFUSED(bf_sort_segments(c, x, NULL, NULL, y, NULL));

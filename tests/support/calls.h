@@ -415,6 +415,7 @@ CALL_AXIS(bf_reduce_index_async, BF_SUM, &w->f64, &w->zeros, NULL, &r.values, NU
         return name(w->context, __VA_ARGS__);                                                      \
     }
 CALL_ORDER(bf_sort, &w->f64, 0, NULL, &w->out_f64, &w->out_i64)
+CALL_ORDER(bf_sort_async, &w->f64, 0, NULL, &w->out_f64, &w->out_i64)
 CALL_ORDER(bf_sort_segments, &w->f64, &r.places, NULL, &w->out_f64, NULL)
 CALL_ORDER(bf_sort_rows, &w->out_f64, &w->out_i64, 1, NULL)
 CALL_ORDER(bf_rank, &w->f64, 0, BF_RANK_DENSE, NULL, &w->out_i64)
@@ -639,6 +640,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_reduce_segments_async),
     ENTRY(bf_reduce_index_async),
     ENTRY(bf_sort),
+    ENTRY(bf_sort_async),
     ENTRY(bf_sort_segments),
     ENTRY(bf_sort_rows),
     ENTRY(bf_rank),

@@ -11,6 +11,7 @@
 /* A sort, or the first k of each line. */
 typedef struct sorting {
     bf_order_call call;
+    bool queued;   /* it is enqueued */
     bool in_place; /* values are the array */
     const bf_array *values, *index;
     bf_order_lines lines;
@@ -48,7 +49,7 @@ static bf_status take_arrays(sorting *s, const bf_array *input, const bf_array *
     bf_context *context = s->call.context;
     const bf_backend *on = context->used;
     bf_status status = bf_flat_take_ordered(context, on, input, &s->input);
-    bool apart = bf_is_watched(context); /* a call that is cancelled writes nothing */
+    bool apart = bf_is_watched(context) && !s->queued; /* one that is cancelled writes nothing */
     if (status == BF_OK && !sorts_copy(s))
         status = bf_flat_prepare_ordered(context, on, values, apart, &s->sorted);
     if (status == BF_OK) status = bf_flat_prepare(context, on, index, apart, &s->positions);
@@ -108,18 +109,34 @@ static bf_status sort_lines(sorting *s) {
 static bf_status run_backend(sorting *s) {
     bf_context *context = s->call.context;
     int64_t bytes = bf_bytes_of(s->input.count, bf_key_bytes(s->lines.dtype));
+    if (s->queued) return sort_lines(s);
     bf_status status = bf_order_refuse_nan(&s->call, s->lines.dtype, s->input.data, s->input.count);
     if (status == BF_OK) status = bf_watch_begin(context, bytes);
     if (status == BF_OK) status = bf_watch_end(context, sort_lines(s));
     return status == BF_OK ? fill_gaps(s) : status; /* last: a sort that fails writes nothing */
 }
 
+/* What is copied is waited for. */
+static bf_status check_queued(const sorting *s, const bf_array *array) {
+    bf_context *context = s->call.context;
+    if (array == NULL) return BF_OK;
+    if (!bf_array_is_contiguous(array))
+        return bf_fail(context, BF_E_ARGUMENT, "on a stream the lines of a sort are contiguous");
+    if (context->used != &bf_backend_cpu && bf_where_is(array->data, NULL) == BF_WHERE_HOST)
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "on a stream all arrays are in memory that the GPU reaches");
+    return BF_OK;
+}
+
 /* Sorts the lines of views of the arrays, whose last dimension lies along a line. */
 static bf_status sort_views(sorting *s, const bf_array *input, const bf_array *values,
                             const bf_array *index) {
     bf_context *context = s->call.context;
+    const bf_array *const views[] = {input, values, index};
     bf_status status = bf_order_choose(&s->call, s->k < 0 ? BF_ORDER_SORTS : BF_ORDER_SELECTS);
+    for (int i = 0; i < 3 && status == BF_OK && s->queued; i++) status = check_queued(s, views[i]);
     if (status != BF_OK) return status;
+    s->lines.queued = s->queued && input->dtype != BF_I128;
     status = take_arrays(s, input, values, index);
     if (status == BF_OK) status = run_backend(s);
     if (status == BF_OK)
@@ -141,14 +158,16 @@ static const bf_array *view_of(const bf_array *array, const bool named[BF_MAX_DI
 }
 
 static bf_status sort_axis(bf_context *context, const bf_array *array, int axis, int64_t k,
-                           const bf_order_options *options, const bf_array *values,
+                           bool queued, const bf_order_options *options, const bf_array *values,
                            const bf_array *index) {
-    sorting s = {.values = values, .index = index, .k = k};
+    sorting s = {.queued = queued, .values = values, .index = index, .k = k};
     bool named[BF_MAX_DIMS];
     int64_t shape[BF_MAX_DIMS], count = 1, length = 0;
     bf_array views[3];
     bf_status status = bf_order_open(&s.call, context, array, NULL, options);
     if (status == BF_OK) status = bf_array_read_axes(context, array, &axis, 1, named);
+    if (status == BF_OK && queued && s.call.options.nan == BF_NAN_ERROR)
+        status = bf_fail(context, BF_E_ARGUMENT, "a sort on a stream does not fail for a NaN");
     if (status != BF_OK) return status;
     for (int d = 0; d < array->ndim; d++) {
         shape[d] = array->shape[d];
@@ -171,14 +190,21 @@ static bf_status sort_axis(bf_context *context, const bf_array *array, int axis,
 bf_status bf_sort(bf_context *context, const bf_array *array, int axis,
                   const bf_order_options *options, const bf_array *values, const bf_array *index) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, sort_axis(context, array, axis, -1, options, values, index));
+    return bf_leave(context, sort_axis(context, array, axis, -1, false, options, values, index));
+}
+
+bf_status bf_sort_async(bf_context *context, const bf_array *array, int axis,
+                        const bf_order_options *options, const bf_array *values,
+                        const bf_array *index) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, sort_axis(context, array, axis, -1, true, options, values, index));
 }
 
 static bf_status top_axis(bf_context *context, const bf_array *array, int axis, int64_t k,
                           const bf_order_options *options, const bf_array *values,
                           const bf_array *index) {
     if (k < 0) return bf_fail(context, BF_E_ARGUMENT, "the first %lld elements", (long long)k);
-    return sort_axis(context, array, axis, k, options, values, index);
+    return sort_axis(context, array, axis, k, false, options, values, index);
 }
 
 bf_status bf_top(bf_context *context, const bf_array *array, int axis, int64_t k,

@@ -13,6 +13,7 @@ bf_status bf_cuda_order_reach(bf_cuda_call *call, const bf_order_lines *lines,
     *array = {};
     array->dtype = lines->dtype;
     array->order = lines->order;
+    array->queued = lines->queued;
     array->lines.count = lines->count;
     array->lines.length = lines->length;
     array->lines.first = offsets == NULL ? 0 : offsets[0];

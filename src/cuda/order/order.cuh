@@ -57,6 +57,7 @@ struct bf_cuda_order_array {
     bf_order order;
     const void *values;
     bf_cuda_order_lines lines;
+    bool queued;
 };
 
 /* Brings the values and offsets of a call to the GPU. */

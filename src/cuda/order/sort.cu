@@ -13,7 +13,8 @@ namespace {
 
 enum {
     SORT_THREADS = 256,
-    LONG_LINE = 1 << 20 /* elements of a line that is sorted by itself */
+    LONG_LINE = 1 << 20, /* elements of a line that is sorted by itself */
+    TAKEN_MOST = 1 << 20 /* floats whose NaNs an enqueued sort does not ask for */
 };
 
 /* --- kernels --- */
@@ -169,6 +170,13 @@ bf_status sort_pairs(sorting *s) {
     return status;
 }
 
+/* Whether values are taken by their numbers, whatever NaNs there are: of few floats that takes less
+ * time than to wait for their bits. */
+bool is_taken(const sorting *s) {
+    const bf_cuda_order_array *a = s->array;
+    return a->queued && bf_dtype_is_float(a->dtype) && a->lines.n <= TAKEN_MOST;
+}
+
 /* Sets *same to whether NaNs are to be told apart by their positions only: all have the same bits.
  * Waits. */
 bf_status compare_nans(sorting *s, bool *same) {
@@ -191,7 +199,9 @@ bf_status write_places(sorting *s, bool lined, int bytes, bool *same) {
         error = bf_cuda_order_places(s->context, a, lined, bytes, s->memory[PLACES],
                                      (bf_cuda_nans *)s->memory[NANS]);
     bf_status status = bf_cuda_order_check(s->context, error);
-    if (status == BF_OK && bf_dtype_is_float(a->dtype) && s->values != NULL)
+    if (is_taken(s))
+        *same = false;
+    else if (status == BF_OK && bf_dtype_is_float(a->dtype) && s->values != NULL)
         status = compare_nans(s, same);
     return status;
 }
@@ -200,7 +210,7 @@ bf_status write_places(sorting *s, bool lined, int bytes, bool *same) {
 bf_status sort_coded(sorting *s) {
     const bf_cuda_order_array *a = s->array;
     const int bytes = bf_dtype_bytes(a->dtype);
-    const bool apart = a->lines.count > 1;
+    const bool lined = a->lines.count > 1, apart = lined || is_taken(s);
     void *sorted = apart ? NULL : s->values;
     bool mixed = false;
     if ((s->index != NULL || apart) && !alloc_numbers(s)) return BF_E_MEMORY;
@@ -213,7 +223,7 @@ bf_status sort_coded(sorting *s) {
         r.coding = bf_cuda_coding_of(a->dtype, a->order);
         status = bf_cuda_radix_sort(s->context, &r, NULL);
     }
-    if (status == BF_OK && apart) status = sort_by_line(s);
+    if (status == BF_OK && lined) status = sort_by_line(s);
     return status == BF_OK && s->values != NULL && (mixed || apart) ? take_values(s) : status;
 }
 
@@ -271,7 +281,7 @@ bf_status sort_line_by_line(bf_context *context, const bf_cuda_order_array *arra
         line.values = (const char *)array->values + l * length * bytes;
         status = sort_at_once(context, &line, values == NULL ? NULL : values + l * length * bytes,
                               index == NULL ? NULL : index + l * length);
-        if (status == BF_OK) status = bf_watch_tick(context, 0);
+        if (status == BF_OK && !array->queued) status = bf_watch_tick(context, 0);
     }
     return status;
 }
@@ -294,6 +304,7 @@ bf_status bf_cuda_sort_lines(bf_context *context, const bf_order_lines *lines, v
     bf_cuda_order_array array = {};
     void *values = NULL, *positions = NULL;
     bf_status status = bf_cuda_call_begin(&call, context);
+    call.queued = lines->queued;
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     const int64_t first = array.lines.first, n = array.lines.n;
     if (status == BF_OK && sorted != NULL)

@@ -26,7 +26,7 @@ bf_status bf_cuda_call_end(bf_cuda_call *call, bf_status status) {
         status =
             bf_cuda_copy(context, call->result[i].to, call->result[i].from, call->result[i].bytes);
     bf_cuda_call_free(call, 0);
-    if (context->cuda->capture == 0) {
+    if (context->cuda->capture == 0 && !call->queued) {
         cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
         if (status == BF_OK) status = bf_cuda_check(context, error, "a call on a GPU");
     }

@@ -10,6 +10,7 @@ enum { BF_CUDA_CALL_MEMORIES = 160, BF_CUDA_CALL_RESULTS = 66 };
 struct bf_cuda_call {
     bf_context *context;
     int previous, memories, results;
+    bool queued; /* the end waits for results that it copies alone */
     void *memory[BF_CUDA_CALL_MEMORIES];
     struct {
         void *to;

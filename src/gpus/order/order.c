@@ -20,6 +20,7 @@ static bf_context *enter_near(bf_context *context, const void *a, const void *b,
 static bf_status sort(bf_context *context, const bf_order_lines *lines, void *sorted, void *index) {
     int gpu;
     bf_context *one = enter_near(context, lines->values, sorted, index, &gpu);
+    if (lines->queued) context->gpus->gpu[gpu].busy = true;
     return bf_gpus_leave(context, gpu, one->used->order->sort(one, lines, sorted, index));
 }
 
