@@ -24,7 +24,9 @@
     X(bf_reduce_index)                                                                             \
     X(bf_reduce_index_async)                                                                       \
     X(bf_dot_axes)                                                                                 \
-    X(bf_sort)
+    X(bf_reduce_pair_axes_async)                                                                   \
+    X(bf_sort)                                                                                     \
+    X(bf_sort_async)
 
 /* XLA gives a target nothing of its own, so there is one for the process. */
 static struct {
@@ -248,7 +250,7 @@ static bf_status plan_fibres(call *c, fibres *f, bf_reduce_options *options) {
     return find_sums(c, argument(c, 0), product(f->sums.shape, f->sums.ndim), &f->sums, options);
 }
 
-/* Sums of floats cannot fail for the data. */
+/* Sums and dot products of floats cannot fail for the data. */
 static bf_status run_sum(call *c) {
     fibres f;
     bf_reduce_options options;
@@ -272,6 +274,9 @@ static bf_status run_dot(call *c) {
     if (status != BF_OK) return status;
     bf_array second = f.x;
     second.data = b->data;
+    if (options.out_dtype != BF_NONE)
+        return library.bf_reduce_pair_axes_async(c->at.context, BF_DOT, &f.x, &second, f.axes,
+                                                 f.count, &options, &f.sums, NULL);
     status =
         library.bf_dot_axes(c->at.context, &f.x, &second, f.axes, f.count, &options, &f.sums, NULL);
     return status == BF_OK && is_narrow(c) ? narrow(c, &f.sums) : status;
@@ -342,7 +347,8 @@ static bf_status run_segment_sum(call *c) { return run_rows(c, false); }
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Values go to the first result; their positions of 64 bits to the second, if there is one. */
+/* Values go to the first result; their positions of 64 bits to the second, if there is one. Lines
+ * that lie apart are copied, which is waited for. */
 static bf_status run_sort(call *c) {
     const xla_buffer *x = argument(c, 0), *out = result(c, 0);
     int64_t axis, descending;
@@ -361,8 +367,8 @@ static bf_status run_sort(call *c) {
     index.data = second_result(c, product(x->dims, x->rank));
     index.dtype = BF_I64;
     const bf_order_options options = BF_ORDER_OPTIONS(.descending = descending != 0);
-    return library.bf_sort(c->at.context, &lines, 1, &options, &values,
-                           index.data != NULL ? &index : NULL);
+    return (lines.shape[2] == 1 ? library.bf_sort_async : library.bf_sort)(
+        c->at.context, &lines, 1, &options, &values, index.data != NULL ? &index : NULL);
 }
 
 /* ---- what XLA calls -------------------------------------------------------------------------- */

@@ -23,9 +23,10 @@ What is wrong with shapes and dtypes raises bitfold's exceptions when JAX traces
 data raises jax.errors.JaxRuntimeError when it runs. All functions have gradients of any order in reverse mode, whose
 own sums are exact, too.
 
-On a GPU, calls go to XLA's stream. Sums of floats are enqueued, along axes and by segment_sum. All else waits
-for that stream: sums of integers, dot, index_add and sort. XLA captures none of them in a command buffer. An array
-that is sharded over devices is gathered first.
+On a GPU, calls go to XLA's stream. Sums of floats are enqueued, along axes and by segment_sum, and so are dot of
+floats and sort along the last axis, which waits for a first pass over more than 2^20 floats. All else waits for
+that stream: sums of integers, index_add and sort along other axes. XLA captures none of them in a command buffer.
+An array that is sharded over devices is gathered first.
 """
 
 from ._functions import dot, index_add, segment_sum, sort, sum
