@@ -14,7 +14,7 @@ from ._exchange import ARROW, CUDA, KEEP, _call, arrow_of, read_arrow, read_dlpa
 from ._lists import is_list, memory_of, wide_ints
 from ._times import TimesError, are_times
 from ._result import TYPESTR, Result, new_result
-from ._library import DTYPES, I192, LEGACY_STREAM, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, lib, native, whole
+from ._library import DTYPES, I192, LEGACY_STREAM, MAX_DIMS, VALUE_TEXT, Array, ArgumentError, DeviceError, DtypeError, RangeError, ShapeError, Value, _local, lib, native, whole
 
 
 class _Buffer(ctypes.Structure):
@@ -75,7 +75,7 @@ class View:
         if wanted is None and _is_bf16(x):
             wanted = "bf16"
         interface = _cuda_interface(x)
-        on_gpu = interface is not None
+        on_gpu = interface is not None and ("stream" in interface or not hasattr(x, "__dlpack__"))
         if is_list(x):
             read = self._from_list
         elif on_gpu:
@@ -139,9 +139,11 @@ class View:
                 raise DtypeError("a column of decimals, which this call does not take: cast it")
             self.readonly = True
         elif hasattr(x, "__dlpack__"):
-            array, self.readonly, self._owner = read_dlpack(x)
-            if x.__dlpack_device__()[0] == CUDA:
-                _wait_for({"stream": LEGACY_STREAM, "data": (array.data, False)})
+            kind, number = x.__dlpack_device__()
+            stream = _stream_to_wait_for(number) if kind == CUDA else None
+            array, self.readonly, self._owner = read_dlpack(x, stream)
+            if stream is not None:
+                _wait_for({"stream": stream, "data": (array.data, False)})
         else:
             refuse_missing(x)
             made = x.__array__()
@@ -281,9 +283,29 @@ def _driver():
         raise DeviceError(f"no driver to wait for a GPU's array with: {error}") from None
 
 
+def _stream_to_wait_for(gpu):
+    """Returns a stream of this thread on a GPU, where nothing works: a library that makes an array ready there says so
+    of its own stream alone."""
+    found = _local.__dict__.setdefault("ready", {})
+    if gpu not in found:
+        driver, device, context, stream = _driver(), c_int(), c_void_p(), c_void_p()
+        failed = (
+            driver.cuDeviceGet(byref(device), c_int(gpu))
+            or driver.cuDevicePrimaryCtxRetain(byref(context), device)
+            or driver.cuCtxPushCurrent_v2(context)
+        )
+        if not failed:
+            failed = driver.cuStreamCreate(byref(stream), 1)  # it does not wait for the default stream
+            driver.cuCtxPopCurrent_v2(byref(context))
+        if failed:
+            raise DeviceError(f"no stream can be made on cuda:{gpu}: CUDA error {failed}")
+        found[gpu] = stream.value
+    return found[gpu]
+
+
 def _wait_for(interface):
     """Waits for the stream that the interface names, as its protocol requires; None: for no stream.
-    Versions before 3 name no stream, so this waits for all. The array's owner need not wait for
+    Versions before 3 name no stream, so this waits for all: what has DLPack, too, comes by that. The array's owner need not wait for
     bitfold, whose calls have ended when they return."""
     stream = interface.get("stream", "all")
     if stream == 0:

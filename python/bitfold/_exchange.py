@@ -6,7 +6,7 @@ import functools
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_void_p, py_object
 
 from ._library import (
-    DTYPES, LEGACY_STREAM, Array, ArgumentError, DtypeError, Error, _default_context, lib,
+    DTYPES, Array, ArgumentError, DtypeError, Error, _default_context, lib,
 )  # fmt: skip
 
 _ARRAY, _COUNT = POINTER(Array), POINTER(c_int64)
@@ -38,10 +38,9 @@ def _call(function, *arguments):
 CPU, CUDA = 1, 2
 
 
-def read_dlpack(x):
-    """Returns (array, readonly, owner) of an object with __dlpack__. The memory of a GPU is ready on the
-    legacy stream."""
-    options = {"stream": LEGACY_STREAM} if x.__dlpack_device__()[0] == CUDA else {}
+def read_dlpack(x, stream=None):
+    """Returns (array, readonly, owner) of an object with __dlpack__. The memory of a GPU is ready on this stream."""
+    options = {} if stream is None else {"stream": stream}
     try:
         capsule = x.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # from before DLPack 1.0

@@ -2,6 +2,7 @@
 
 import importlib
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -19,7 +20,70 @@ class CudaInterface:
         }  # fmt: skip
 
 
+class Driver:
+    """What of the driver is called to wait, and the streams that it has made."""
+
+    def __init__(self):
+        self.made, self.waited = [], []
+
+    def cuStreamCreate(self, stream, flags):
+        self.made.append(77 + len(self.made))
+        stream._obj.value = self.made[-1]
+        return 0
+
+    def cuStreamSynchronize(self, stream):
+        self.waited.append(stream.value)
+        return 0
+
+    def cuCtxSynchronize(self):
+        self.waited.append("all")
+        return 0
+
+    def __getattr__(self, name):
+        if name not in (
+            "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
+            "cuPointerGetAttribute",
+        ):  # fmt: skip
+            raise AttributeError(name)
+        return lambda *arguments: 0
+
+
+class CudaTensor:
+    """The host's memory, offered as a GPU's by DLPack."""
+
+    def __init__(self, x, version=None):
+        self._x, self.streams = x, []
+        if version:
+            self.__cuda_array_interface__ = {
+                "version": version, "shape": x.shape, "typestr": x.dtype.str, "data": (x.ctypes.data, False),
+                **({"stream": 5} if version > 2 else {}),
+            }  # fmt: skip
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, *, stream, **options):
+        self.streams.append(stream)
+        return self._x.__dlpack__()
+
+
 class CudaArrays(unittest.TestCase):
+    def test_a_stream_of_ours_is_waited_for(self):
+        """What has no stream of its own is made ready on one of ours; nothing else is waited for."""
+        driver, x = Driver(), np.arange(5.0)
+        with mock.patch("bitfold._arrays._driver", lambda: driver), mock.patch("bitfold._arrays._local", mock.Mock()):
+            for tensor in (CudaTensor(x), CudaTensor(x, 2), CudaTensor(x)):
+                self.assertEqual(bitfold.sum(tensor), 10.0)
+                self.assertEqual(tensor.streams, [77])
+            self.assertEqual((driver.made, driver.waited), ([77], [77] * 3))
+            self.assertEqual(bitfold.sum(CudaTensor(x, 3)), 10.0)
+            self.assertEqual(bitfold.sum(CudaInterface(x, stream=9)), 10.0)
+            self.assertEqual(driver.waited[3:], [5, 9])
+            without = CudaInterface(x, version=2)
+            del without.__cuda_array_interface__["stream"]
+            self.assertEqual(bitfold.sum(without), 10.0)
+            self.assertEqual(driver.waited[5:], ["all"])
+
     def test_the_interface_is_read_in_place(self):
         x = np.arange(60, dtype="<f4").reshape(3, 4, 5)
         for each in (x, x.T, x[:, ::2], x[:0]):
