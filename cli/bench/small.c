@@ -1,7 +1,6 @@
 /* --small: how long calls on few f64 take, which is more than their elements do. A row for each
  * work and instruction set, a column for each number of elements. */
 #include "bench/bench.h"
-#include "reduce/reduce.h"
 #include "runtime/report.h"
 #include "sheet/output.h"
 #include "works/measured.h"
@@ -29,7 +28,7 @@ static bench_point point_of(int row, bf_context *context, char *memory, size_t c
     p.dtype = "f64";
     p.element = sizeof(double);
     p.reduction = bf_reduction_from_name(p.work);
-    p.vectors = reduce_takes_pairs(p.reduction) ? 2 : 1;
+    p.vectors = bf_reduction_arrays(p.reduction);
     p.count = count;
     p.bytes = count * p.element * (size_t)p.vectors;
     p.memory = memory;

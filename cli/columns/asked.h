@@ -82,12 +82,9 @@ static inline bool asked_reduces(const asked_result *r) {
            (r->aggregate->order == ORDER_NONE || r->aggregate->order == SHARE_OF_SUM);
 }
 
-/* Whether a reduction is of pairs. */
-static inline bool asked_takes_pairs(bf_reduction op) { return op >= BF_COV && op <= BF_WSTD; }
-
 /* The values that a reduction has: 1, or those of a pair. */
 static inline int asked_arrays(const asked_result *r) {
-    return asked_takes_pairs(r->aggregate->op) ? 2 : 1;
+    return bf_reduction_arrays(r->aggregate->op) == 2 ? 2 : 1;
 }
 
 #endif

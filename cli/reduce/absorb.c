@@ -341,7 +341,7 @@ static int threads_of(const task *t, const rows *r, int64_t bytes) {
 
 int absorb_rows(task *t, bf_reduction op, rows *const inputs[], int n, int64_t start,
                 bf_state **states) {
-    const int code = reduce_takes_pairs(op)
+    const int code = bf_reduction_arrays(op) == 2
                          ? together_absorb(t, op, inputs, n, states)
                          : absorb_one(t, op, inputs[0], task_start(t, start), states);
     if (code != EXIT_DONE) return code;

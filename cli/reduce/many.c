@@ -18,11 +18,9 @@ bool many_asked(const options *o) {
     return o->axes.n > 0 || o->offsets || o->index || o->slots >= 0 || o->empty;
 }
 
-static int inputs_of(bf_reduction op) { return reduce_takes_pairs(op) ? 2 : 1; }
-
 static int check_output(const options *o, bf_reduction op) {
     if (o->form != FORM_NPY) return EXIT_DONE;
-    if (o->file_count > inputs_of(op))
+    if (o->file_count > bf_reduction_arrays(op))
         return fail(EXIT_USAGE, o->output, "one array holds the results of one FILE");
     return EXIT_DONE;
 }
@@ -35,7 +33,7 @@ static int check_options(const options *o, bf_reduction op) {
         return fail(EXIT_USAGE, NULL, "--empty needs --axis, --offsets or --index");
     if (o->empty && !many_has_empty(op))
         return fail(EXIT_USAGE, NULL, "--empty is for min, max, argmin and argmax");
-    if (o->save && o->file_count > inputs_of(op))
+    if (o->save && o->file_count > bf_reduction_arrays(op))
         return fail(EXIT_USAGE, NULL, "--save of many values takes one FILE");
     return check_output(o, op);
 }
@@ -146,7 +144,8 @@ int many_run(const options *o, bf_reduction op) {
     many *x = calloc(1, sizeof *x); /* too large for a small stack */
     task *t = calloc(1, sizeof *t);
     if (x)
-        *x = (many){.op = op, .rules = o->rules, .inputs = inputs_of(op), .line = op == BF_SLOPE};
+        *x = (many){
+            .op = op, .rules = o->rules, .inputs = bf_reduction_arrays(op), .line = op == BF_SLOPE};
     code = x && t ? run_task(x, t, o) : fail_status(BF_E_MEMORY, NULL, NULL);
     free(t);
     free(x);

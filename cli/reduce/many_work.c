@@ -428,7 +428,7 @@ bool many_shares(const many *x) {
 
 /* A GPU reduces at once what states keep in host memory. */
 static bool wants_gpu(const many *x) {
-    const bool kept = is_ordered(x) || x->op == BF_PROD || reduce_takes_pairs(x->op);
+    const bool kept = is_ordered(x) || x->op == BF_PROD || bf_reduction_arrays(x->op) == 2;
     return kept && options_gpu(x->task->options->device);
 }
 

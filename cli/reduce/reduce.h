@@ -8,7 +8,4 @@
 /* Whether a state of op depends on where its elements stand. */
 bool reduce_is_ordered(bf_reduction op);
 
-/* Whether op reduces pairs: elements of two arrays. */
-bool reduce_takes_pairs(bf_reduction op);
-
 #endif

@@ -17,8 +17,6 @@ bool reduce_is_ordered(bf_reduction op) {
     return op == BF_PROD || bf_reduction_result(op) >= BF_RESULT_INDEX;
 }
 
-bool reduce_takes_pairs(bf_reduction op) { return op == BF_DOT || (op >= BF_COV && op <= BF_WSTD); }
-
 static bool is_integer(bf_dtype dtype) {
     return dtype == BF_I128 || (dtype >= BF_I8 && dtype <= BF_U64);
 }

@@ -317,7 +317,7 @@ int cmd_value(int argc, char **argv) {
     condition *c;
     char *product = NULL;
     int code;
-    if (reduce_takes_pairs(op)) return cmd_pairs(argc, argv);
+    if (bf_reduction_arrays(op) == 2) return cmd_pairs(argc, argv);
     if (op == BF_DESCRIBE) return cmd_describe(argc, argv);
     const usage help = usage_of(op);
     if (!options_parse(&o, argc, argv, &help, &code)) return code;

@@ -36,7 +36,7 @@ typedef struct check {
 /* The aggregate that has file number `file` of values, from 0; NULL: none has. */
 static const bf_aggregate *aggregate_of(const check *c, int file) {
     for (int i = 0; i < c->kind.count; i++) {
-        const int files = asked_takes_pairs(c->kind.aggregates[i].op) ? 2 : 1;
+        const int files = bf_reduction_arrays(c->kind.aggregates[i].op);
         if (file < files) return &c->kind.aggregates[i];
         file -= files;
     }
@@ -110,7 +110,7 @@ static void drop_all(check *c) {
 static bf_status absorb_files(bf_state *state, const check *c) {
     int64_t next = 0;
     bf_status st = BF_OK;
-    if (reduce_takes_pairs(c->info.op))
+    if (bf_reduction_arrays(c->info.op) == 2)
         return bf_state_absorb_pair(state, &c->files[0].elements, &c->files[1].elements);
     for (int i = 0; i < c->options->file_count && st == BF_OK; i++) {
         next += c->files[i].rows.source.first;
@@ -236,7 +236,7 @@ static int do_rows(check *c) {
 }
 
 static int check_files(const check *c) {
-    const int n = c->options->file_count, wanted = reduce_takes_pairs(c->info.op) ? 2 : 1;
+    const int n = c->options->file_count, wanted = bf_reduction_arrays(c->info.op);
     if (c->kind.count > 0 && n != 1 + count_values(c))
         return fail(EXIT_USAGE, NULL,
                     "--against needs the keys that the groups are of, and behind them the values "

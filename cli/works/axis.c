@@ -19,7 +19,7 @@ static bool is_placed(const task *t) { return t->what == SEGMENTS || t->what == 
 
 /* Is the saved form of the states told, not their results? Such states are in host memory. */
 static bool tells_by_states(const task *t) {
-    return reduce_takes_pairs(reduction_of(t)) || reduction_of(t) == BF_DESCRIBE;
+    return bf_reduction_arrays(reduction_of(t)) == 2 || reduction_of(t) == BF_DESCRIBE;
 }
 
 static int64_t count_of(const task *t) {
@@ -80,7 +80,7 @@ static bf_status create(const task *t, work_object *o) {
 
 static bf_status absorb_places(const task *t, bf_states *states, const bf_array *part,
                                const bf_array *places) {
-    const bool pairs = reduce_takes_pairs(reduction_of(t));
+    const bool pairs = bf_reduction_arrays(reduction_of(t)) == 2;
     if (t->what == INDEX)
         return pairs ? bf_states_absorb_pair_index(states, part, part, places)
                      : bf_states_absorb_index(states, part, places);
@@ -90,7 +90,7 @@ static bf_status absorb_places(const task *t, bf_states *states, const bf_array 
 
 static bf_status absorb_axis(const task *t, bf_states *states, const bf_array *part) {
     const int axis = t->what == AXIS_1;
-    return reduce_takes_pairs(reduction_of(t))
+    return bf_reduction_arrays(reduction_of(t)) == 2
                ? bf_states_absorb_pair_axes(states, part, part, &axis, 1)
                : bf_states_absorb_axes(states, part, &axis, 1);
 }

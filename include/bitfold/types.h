@@ -195,6 +195,10 @@ BF_API bf_reduction bf_reduction_from_name(const char *name);
 /* What the reduction gives; 0 for an unknown number. */
 BF_API bf_result_class bf_reduction_result(bf_reduction op);
 
+/* How many arrays a reduction takes: 1, or 2 if it is of pairs (pair.h); 0 for an unknown number.
+ */
+BF_API int bf_reduction_arrays(bf_reduction op);
+
 /* The version of the library in use, as "MAJOR.MINOR.PATCH" and in the form of BF_VERSION.
  * (BF_VERSION itself is that of the headers.) */
 BF_API const char *bf_version(void);

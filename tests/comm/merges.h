@@ -54,8 +54,8 @@ static inline bf_state *state_of(bf_context *context, const problem *p, bf_reduc
     if (bf_state_create(context, op, p->dtype, &s) != BF_OK) return NULL;
     bf_status status = is_ordered(op, p->dtype) ? bf_state_seek(s, first) : BF_OK;
     if (status == BF_OK)
-        status =
-            takes_pairs(op) ? bf_state_absorb_pair(s, &part, &part) : bf_state_absorb(s, &part);
+        status = bf_reduction_arrays(op) == 2 ? bf_state_absorb_pair(s, &part, &part)
+                                              : bf_state_absorb(s, &part);
     if (status == BF_OK) return s;
     bf_state_destroy(s);
     return NULL;

@@ -11,8 +11,8 @@ static bf_state *absorbed(bf_context *context, bf_reduction op, const bf_array *
                           const bf_array *b) {
     bf_state *state;
     assert_int_equal(bf_state_create(context, op, a->dtype, &state), BF_OK);
-    bf_status status =
-        takes_pairs(op) ? bf_state_absorb_pair(state, a, b) : bf_state_absorb(state, a);
+    bf_status status = bf_reduction_arrays(op) == 2 ? bf_state_absorb_pair(state, a, b)
+                                                    : bf_state_absorb(state, a);
     if (status != BF_OK)
         fail_msg("%s of %s, n %lld: %s", bf_reduction_name(op), bf_dtype_name(a->dtype),
                  (long long)a->shape[0], bf_context_message(context));
@@ -46,14 +46,15 @@ static bool are_equal(const bf_state *a, const bf_state *b) {
 
 static bf_status call(bf_context *context, bf_reduction op, const bf_array *a, const bf_array *b,
                       const bf_reduce_options *options, bf_value *value) {
-    return takes_pairs(op) ? bf_reduce_pair(context, op, a, b, options, value)
-                           : bf_reduce(context, op, a, options, value);
+    return bf_reduction_arrays(op) == 2 ? bf_reduce_pair(context, op, a, b, options, value)
+                                        : bf_reduce(context, op, a, options, value);
 }
 
 static bf_status enqueue(bf_reduction op, const both *a, const both *b,
                          const bf_reduce_options *options, bf_value *value) {
-    return takes_pairs(op) ? bf_reduce_pair_async(gpu, op, &a->device, &b->device, options, value)
-                           : bf_reduce_async(gpu, op, &a->device, options, value);
+    return bf_reduction_arrays(op) == 2
+               ? bf_reduce_pair_async(gpu, op, &a->device, &b->device, options, value)
+               : bf_reduce_async(gpu, op, &a->device, options, value);
 }
 
 static void check_value(bf_reduction op, const both *a, const both *b, int variant) {

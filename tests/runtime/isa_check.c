@@ -51,7 +51,8 @@ static void reduce(bf_context *context, bf_reduction op, const bf_array *a, cons
     bf_state *s = NULL;
     memset(out, 0, sizeof *out);
     require(bf_state_create(context, op, a->dtype, &s) == BF_OK, "no state");
-    bf_status status = takes_pairs(op) ? bf_state_absorb_pair(s, a, b) : bf_state_absorb(s, a);
+    bf_status status =
+        bf_reduction_arrays(op) == 2 ? bf_state_absorb_pair(s, a, b) : bf_state_absorb(s, a);
     require(status == BF_OK, "absorb failed");
     require(bf_state_save_size(s) <= SAVED_MOST, "SAVED_MOST is too small");
     bf_state_save(s, out->saved);

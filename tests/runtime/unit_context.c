@@ -317,6 +317,10 @@ static void other_numbers_and_names_are_refused(void **unused) {
     assert_string_equal(bf_dtype_name((bf_dtype)99), "?");
     assert_string_equal(bf_reduction_name((bf_reduction)99), "?");
     assert_int_equal(bf_reduction_result((bf_reduction)99), 0);
+    assert_int_equal(bf_reduction_arrays((bf_reduction)99), 0);
+    assert_int_equal(bf_reduction_arrays(BF_DESCRIBE), 1);
+    assert_int_equal(bf_reduction_arrays(BF_DOT), 2);
+    assert_int_equal(bf_reduction_arrays(BF_WSTD), 2);
     assert_int_equal(bf_dtype_size((bf_dtype)99), 0);
     assert_string_equal(bf_map_name((bf_map_op)99), "?");
     assert_int_equal(bf_map_from_name("adds"), 0);

@@ -23,11 +23,6 @@ static const bf_dtype all_dtypes[] = {
 static inline bool is_float(bf_dtype dtype) { return dtype >= BF_F16 && dtype <= BF_F64; }
 static inline bool is_signed(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_I64; }
 
-/* Does op reduce pairs? */
-static inline bool takes_pairs(bf_reduction op) {
-    return op == BF_DOT || (op >= BF_COV && op <= BF_WSTD);
-}
-
 /* splitmix64 */
 static inline uint64_t next_random(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);

@@ -7,6 +7,10 @@
 #include "seam/memory.h"
 #include <bitfold/pair.h>
 
+int bf_reduction_arrays(bf_reduction op) {
+    return bf_class_of(op) == 0 ? 0 : bf_takes_pairs(op) ? 2 : 1;
+}
+
 /* ---- placing --------------------------------------------------------------------------------- */
 
 static int share_of(bf_kind kind) {

@@ -25,8 +25,8 @@ static answer reduce(bf_context *context, bf_reduction op, const bf_array *a, co
                      const bf_reduce_options *options) {
     bf_value v = {.dtype = BF_NONE};
     answer found = {BF_OK, 0};
-    found.status = takes_pairs(op) ? bf_reduce_pair(context, op, a, b, options, &v)
-                                   : bf_reduce(context, op, a, options, &v);
+    found.status = bf_reduction_arrays(op) == 2 ? bf_reduce_pair(context, op, a, b, options, &v)
+                                                : bf_reduce(context, op, a, options, &v);
     if (found.status == BF_OK) memcpy(&found.bits, &v.as, bf_dtype_size(v.dtype));
     return found;
 }
@@ -131,7 +131,7 @@ static void check_lines(bf_context *context, void *data) {
     const bf_array out = bf_array_of(BF_F64, values, x->count);
     for (int i = 0; i < OPS; i++) {
         const bf_status status =
-            takes_pairs(ops[i])
+            bf_reduction_arrays(ops[i]) == 2
                 ? bf_reduce_pair_axes(context, ops[i], &x->a, &x->b, &x->axis, 1, &x->options, &out,
                                       NULL)
                 : bf_reduce_axes(context, ops[i], &x->a, &x->axis, 1, &x->options, &out, NULL);
@@ -207,7 +207,7 @@ static void check_segments(bf_context *context, void *data) {
     const bf_array out = bf_array_of(BF_F64, values, SEGMENTS);
     for (int i = 0; i < OPS; i++) {
         const bf_status status =
-            takes_pairs(ops[i])
+            bf_reduction_arrays(ops[i]) == 2
                 ? bf_reduce_pair_segments(context, ops[i], &x->a, &x->b, &x->offsets, &x->options,
                                           &out, NULL)
                 : bf_reduce_segments(context, ops[i], &x->a, &x->offsets, &x->options, &out, NULL);
