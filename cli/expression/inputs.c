@@ -3,6 +3,7 @@
 
 #include "expression/formula.h"
 #include "expression/names.h"
+#include "input/step.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { STEP_ROWS = 1 << 17 /* so many are taken at a time of inputs that are copied */ };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -101,25 +100,6 @@ static int open_letters(expressed *x, const expression_names *n, const input *in
     return code;
 }
 
-/* The length of a text or a stream shows at its end. */
-static bool same_shape(const source *a, const source *b) {
-    if (a->raw || b->raw || a->text || b->text)
-        return a->count < 0 || b->count < 0 || a->count == b->count;
-    bool same = a->layout.ndim == b->layout.ndim;
-    for (int d = 0; same && d < a->layout.ndim; d++)
-        same = a->layout.shape[d] == b->layout.shape[d];
-    return same;
-}
-
-static int check_shapes(const expressed *x) {
-    const source *first = &x->input[0]->source;
-    for (int i = 1; i < x->file_count; i++)
-        if (!same_shape(first, &x->input[i]->source))
-            return fail(EXIT_DATA, x->input[i]->source.name, "%s: it is not that of %s",
-                        bf_status_string(BF_E_SHAPE), first->name);
-    return EXIT_DONE;
-}
-
 static void forget_expression(expressed *x) {
     bf_expression_destroy(x->expression);
     x->expression = NULL;
@@ -142,7 +122,7 @@ static int open_files(expressed *x, const rows_options *how) {
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
     names_close(&n);
-    return code == EXIT_DONE ? check_shapes(x) : code;
+    return code == EXIT_DONE ? step_check_shapes(x->input, x->file_count, false) : code;
 }
 
 int expressed_check(int count) {
@@ -178,7 +158,7 @@ int expressed_open(expressed *x, const options *o, char **files, int count, bf_c
 }
 
 /* Refuses a text that is wrong by itself, and not where it stands among others. */
-static int check_texts(char *const texts[], int n, bf_context *context) {
+static int check_texts(const char *const texts[], int n, bf_context *context) {
     int code = EXIT_DONE;
     for (int i = 0; i < n && code == EXIT_DONE; i++) {
         expression_names names;
@@ -189,7 +169,7 @@ static int check_texts(char *const texts[], int n, bf_context *context) {
 }
 
 /* A text that names what all of them name, to be freed; NULL: there is no memory. */
-static char *join_texts(char *const texts[], int n) {
+static char *join_texts(const char *const texts[], int n) {
     char *all = NULL;
     size_t size;
     FILE *const f = open_memstream(&all, &size);
@@ -206,12 +186,13 @@ static void open_beside(expressed *x, const expressed *first, const char *text) 
     x->follows = true;
 }
 
-int expressed_open_list(expressed *all, char *const texts[], int n, const options *o, char **files,
-                        int count, bf_context *context, const rows_options *how) {
+int expressed_open_list(expressed *all, const char *const texts[], int n, const options *o,
+                        char **files, int count, bf_context *context, const rows_options *how) {
     int code = ranks_agree(check_texts(texts, n, context));
-    char *const joined = join_texts(texts, n);
-    if (code == EXIT_DONE && !joined) code = fail_status(BF_E_MEMORY, NULL, files[0]);
-    if (code == EXIT_DONE) code = open_text(&all[0], joined, o, files, count, context, how);
+    char *const joined = n > 1 ? join_texts(texts, n) : NULL;
+    const char *text = n > 1 ? joined : texts[0];
+    if (code == EXIT_DONE && !text) code = fail_status(BF_E_MEMORY, NULL, files[0]);
+    if (code == EXIT_DONE) code = open_text(&all[0], text, o, files, count, context, how);
     all[0].text = texts[0];
     for (int i = 1; i < n && code == EXIT_DONE; i++) open_beside(&all[i], &all[0], texts[i]);
     free(joined);
@@ -240,31 +221,14 @@ void expressed_close(expressed *x) {
     *x = (expressed){.file_count = 0};
 }
 
-/* Elements go together by their index, so different orders become one. */
-int expressed_prepare(expressed *x) {
-    bool mixed = false;
-    int code = EXIT_DONE;
-    for (int i = 1; i < x->file_count; i++)
-        mixed |= x->input[i]->source.layout.fortran != x->input[0]->source.layout.fortran;
-    for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) {
-        x->input[i]->options.ordered |= mixed;
-        code = rows_prepare(x->input[i]);
-    }
-    return code;
-}
+int expressed_prepare(expressed *x) { return step_prepare(x->input, x->file_count); }
 
-/* Chunks of one text are taken as they are. */
 static bool is_one_text(const expressed *x) {
     return x->file_count == 1 && x->input[0]->source.text;
 }
 
 int64_t expressed_step(const expressed *x, int64_t most) {
-    if (is_one_text(x)) return 0;
-    for (int i = 0; i < x->file_count; i++) {
-        const int64_t step = rows_in_step(x->input[i], STEP_ROWS);
-        most = step < most ? step : most;
-    }
-    return most;
+    return step_rows(x->input, x->file_count, most);
 }
 
 int64_t expressed_bytes(const expressed *x) {
@@ -321,9 +285,7 @@ static bool can_widen(const expressed *x) {
 }
 
 static bool may_resettle(const expressed *x) {
-    bool may = false;
-    for (int i = 0; i < x->file_count; i++) may = may || rows_may_resettle(x->input[i]);
-    return may && !x->settled;
+    return !x->settled && step_may_resettle(x->input, x->file_count);
 }
 
 static int read_all(expressed *x) {
@@ -376,30 +338,16 @@ int expressed_parse(expressed *x) {
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 void expressed_again(expressed *x) {
-    for (int i = 0; i < x->file_count; i++) rows_again(x->input[i]);
+    step_again(x->input, x->file_count);
     x->n = x->at = 0;
-}
-
-static int refuse_length(const expressed *x, int i, bool fewer) {
-    const source *first = &x->input[0]->source, *other = &x->input[i]->source;
-    int code = source_check(first);
-    if (code == EXIT_DONE) code = source_check(other);
-    if (code != EXIT_DONE) return code;
-    return fail(EXIT_DATA, other->name, "%s: it holds %s elements than %s",
-                bf_status_string(BF_E_SHAPE), fewer ? "fewer" : "more", first->name);
 }
 
 int expressed_next(expressed *x, int64_t most) {
     x->at += x->n;
     x->n = 0;
-    for (int i = 0; i < x->file_count; i++) {
-        const int code = rows_next(x->input[i], most, &x->chunks[i]);
-        if (code != EXIT_DONE) return code;
-        if (x->chunks[i].n != x->chunks[0].n)
-            return refuse_length(x, i, x->chunks[i].n < x->chunks[0].n);
-    }
-    x->n = x->chunks[0].n;
-    return EXIT_DONE;
+    const int code = step_next(x->input, x->file_count, most, x->chunks);
+    if (code == EXIT_DONE) x->n = x->chunks[0].n;
+    return code;
 }
 
 int expressed_settle(expressed *x) {

@@ -75,8 +75,8 @@ void expressed_close(expressed *x);
 
 /* Opens n expressions of the same inputs, which the first reads: with expressed_follow, another
  * takes the rows that the first has taken. All are closed, also after a failure. */
-int expressed_open_list(expressed *all, char *const texts[], int n, const options *o, char **files,
-                        int count, bf_context *context, const rows_options *how);
+int expressed_open_list(expressed *all, const char *const texts[], int n, const options *o,
+                        char **files, int count, bf_context *context, const rows_options *how);
 void expressed_follow(expressed *x, const expressed *first);
 
 /* Once rows are shared out: makes ready to read. */

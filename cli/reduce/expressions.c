@@ -3,10 +3,13 @@
 
 #include "expression/inputs.h"
 #include "expression/names.h"
+#include "input/share.h"
 #include "memory/buffer.h"
 #include "reduce/together.h"
 #include "runtime/progress.h"
+#include "runtime/ranks.h"
 #include "work/units.h"
+#include "work/wide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,7 @@ typedef struct expressions {
     bf_array *numbers;          /* show them, or the results */
     buffer pair[2];             /* numbers of two, where both have one */
     units_form form;            /* what holds the numbers of all */
+    int64_t start;              /* the index of the first row */
     bf_state **states;
 } expressions;
 
@@ -117,18 +121,25 @@ static int absorb_rows_at_hand(expressions *x) {
     return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->task->options->files[0]);
 }
 
-/* ---- the work -------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
-static int make_states(expressions *x) {
-    bf_status st = BF_OK;
-    for (int i = 0; i < together_states(x->count) && st == BF_OK; i++) {
-        bf_state_destroy(x->states[i]);
-        x->states[i] = NULL;
-        st = bf_state_create(x->task->context, x->op, x->form.dtype, &x->states[i]);
-        if (st == BF_OK && x->form.scale > 0) st = bf_state_rescale(x->states[i], x->form.scale);
-    }
-    return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->task->options->files[0]);
+static bool is_wide(const expressions *x) {
+    bf_state_info info = {.size = sizeof info};
+    bf_state_describe(x->states[0], &info);
+    return info.dtype == BF_I128;
 }
+
+/* An earlier run, or another rank, may have found that 64 bits do not hold the results. */
+static int match_state(expressions *x, bool wide) {
+    expressed *one = &x->all[0];
+    bf_status st = BF_OK;
+    const int code = wide && !one->wide ? expressed_widen(one) : EXIT_DONE;
+    if (code == EXIT_DONE && one->dtype == BF_I128 && !is_wide(x))
+        st = wide_state(x->task->context, &x->states[0]);
+    return st == BF_OK ? code : fail_status(st, x->task->context, NULL);
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
 
 static int parse_all(expressions *x) {
     const char *file = x->task->options->files[0];
@@ -139,50 +150,83 @@ static int parse_all(expressions *x) {
             code = rows_refuse_times(file, bf_reduction_name(x->op));
     }
     x->form = find_form(x);
-    return code == EXIT_DONE ? make_states(x) : code;
+    return code;
 }
 
-static int walk(expressions *x) {
-    const int64_t most = expressed_step(&x->all[0], INT64_MAX);
-    int code = parse_all(x);
-    while (code == EXIT_DONE && (code = expressed_next(&x->all[0], most)) == EXIT_DONE) {
-        if (x->all[0].n == 0) return EXIT_DONE;
-        code = absorb_rows_at_hand(x);
+static int walk_inputs(expressions *x) {
+    expressed *one = &x->all[0];
+    work *w = &x->task->work;
+    const work_thing thing = {.state = &x->states[0]};
+    const int64_t most = expressed_step(one, INT64_MAX);
+    int code = work_begin(w, one->input, one->file_count);
+    if (code == EXIT_DONE) code = parse_all(x);
+    if (code == EXIT_DONE)
+        code = together_make_states(x->task, x->op, x->form, x->start, x->states, x->count);
+    if (code == EXIT_DONE) code = work_hold(w, &thing, 1);
+    if (code == EXIT_DONE && x->count == 1) code = match_state(x, is_wide(x));
+    while (code == EXIT_DONE && (code = expressed_next(one, most)) == EXIT_DONE && one->n > 0) {
+        code = x->count > 1 ? absorb_rows_at_hand(x) : expressed_absorb(one, x->states, x->op);
+        if (code == EXIT_DONE) work_tick(w);
     }
     return code;
 }
 
-/* Reads all; anew if a column or the results turn out to have another dtype. */
+/* Reads all; anew if a text turns out to have another dtype than it seemed to have. */
 static int walk_all(expressions *x) {
     int code;
-    while ((code = walk(x)) == ROWS_RESETTLED) expressed_again(&x->all[0]);
+    while ((code = walk_inputs(x)) == ROWS_RESETTLED) expressed_again(&x->all[0]);
     return code;
 }
 
-static int read_files(expressions *x, char *const texts[]) {
+/* Another rank's rows may show the dtype, too. */
+static int reduce_inputs(expressions *x) {
+    expressed *one = &x->all[0];
+    work *w = &x->task->work;
+    int code = work_end(w, walk_all(x), false);
+    while (code == ROWS_RESETTLED) {
+        code = EXIT_DONE;
+        if (!expressed_kinds_stay(one)) {
+            expressed_again(one);
+            code = walk_all(x);
+        }
+        code = work_end(w, code, false);
+    }
+    if (code != EXIT_DONE || x->count > 1) return code;
+    x->task->time = one->time;
+    code = ranks_agree(match_state(x, ranks_any(is_wide(x))));
+    return code == EXIT_DONE
+               ? task_merge_ranks(x->task, x->op, x->states, 1, one->inputs[0].source.name)
+               : code;
+}
+
+static int read_files(expressions *x, const char *const texts[]) {
     task *t = x->task;
+    expressed *one = &x->all[0];
     const options *o = t->options;
     rows_options how = task_rows(t, x->op);
-    how.digits = BF_SCALE_MOST_I128;
+    int64_t first;
+    how.digits = x->op != BF_PROD ? BF_SCALE_MOST_I128 : 0;
     how.times = true;
     int code =
         expressed_open_list(x->all, texts, x->count, o, o->files, o->file_count, t->context, &how);
-    if (code == EXIT_DONE) code = expressed_prepare(&x->all[0]);
+    if (code == EXIT_DONE) code = share_rows(one->input, one->file_count, &first);
+    if (code == EXIT_DONE) code = ranks_agree(expressed_prepare(one));
     if (code != EXIT_DONE) return code;
-    for (int i = 0; i < o->file_count; i++) task_tell_input(t, x->all[0].input[i]);
+    for (int i = 0; i < o->file_count; i++) task_tell_input(t, one->input[i]);
     const double began = progress_clock();
-    progress_start(o->files[0], expressed_bytes(&x->all[0]));
-    code = walk_all(x);
+    progress_start(o->files[0], expressed_bytes(one));
+    x->start = task_start(t, first);
+    code = reduce_inputs(x);
     progress_stop();
-    t->bytes = expressed_bytes(&x->all[0]);
+    t->bytes = expressed_bytes(one);
     t->threads = o->threads;
     if (code == EXIT_DONE && t->bytes >= 0)
-        task_tell_speed(t, x->all[0].input[0], progress_clock() - began);
+        task_tell_speed(t, one->input[0], progress_clock() - began);
     return code;
 }
 
-int expressions_absorb(task *t, bf_reduction op, char *const texts[], int n, bf_state **states,
-                       int64_t *seen) {
+int expressions_absorb(task *t, bf_reduction op, const char *const texts[], int n,
+                       bf_state **states, int64_t *seen) {
     const size_t count = (size_t)n;
     expressions x = {.task = t,
                      .op = op,

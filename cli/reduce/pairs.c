@@ -7,6 +7,7 @@
 #include "command.h"
 #include "expression/inputs.h"
 #include "input/share.h"
+#include "input/step.h"
 #include "options/form.h"
 #include "reduce/expressions.h"
 #include "reduce/many.h"
@@ -80,26 +81,6 @@ typedef struct pairs {
 
 static bool takes_many(bf_reduction op) { return op == BF_COV || op == BF_CORR; }
 
-/* The length of a text or a stream shows at its end. */
-static bool same_shape(const source *a, const source *b) {
-    const bool shaped = !a->raw && !b->raw && !a->text && !b->text;
-    if (!shaped && (a->text || b->text) && (a->layout.ndim > 1 || b->layout.ndim > 1)) return false;
-    if (!shaped) return a->count < 0 || b->count < 0 || a->count == b->count;
-    bool same = a->layout.ndim == b->layout.ndim;
-    for (int d = 0; same && d < a->layout.ndim; d++)
-        same = a->layout.shape[d] == b->layout.shape[d];
-    return same;
-}
-
-static int check_shapes(const pairs *x) {
-    const source *first = &x->inputs[0].source;
-    for (int i = 1; i < x->count; i++)
-        if (!same_shape(first, &x->inputs[i].source))
-            return fail(EXIT_DATA, x->inputs[i].source.name, "%s: it is not that of %s",
-                        bf_status_string(BF_E_SHAPE), first->name);
-    return EXIT_DONE;
-}
-
 /* Whether there are as many columns, or expressions, as the command takes. */
 static int check_count(const pairs *x) {
     const options *o = x->task.options;
@@ -147,19 +128,12 @@ static int open_inputs(pairs *x) {
     }
     if (code == EXIT_DONE && x->inputs[0].source.text) rows_order_as_listed(&x->inputs[0]);
     if (code == EXIT_DONE) code = check_columns(x);
-    return code == EXIT_DONE ? check_shapes(x) : code;
+    return code == EXIT_DONE ? step_check_shapes(x->input, x->count, true) : code;
 }
 
-/* Elements pair by their index, so different orders must become one. */
 static int prepare_inputs(pairs *x) {
-    bool mixed = false;
-    int code = EXIT_DONE;
-    for (int i = 1; i < x->count; i++)
-        mixed = mixed || x->inputs[i].source.layout.fortran != x->inputs[0].source.layout.fortran;
-    for (int i = 0; i < x->count; i++) x->inputs[i].options.ordered = mixed;
-    code = share_rows(x->input, x->count, NULL);
-    for (int i = 0; i < x->count && code == EXIT_DONE; i++) code = rows_prepare(&x->inputs[i]);
-    return ranks_agree(code);
+    const int code = share_rows(x->input, x->count, NULL);
+    return ranks_agree(code == EXIT_DONE ? step_prepare(x->input, x->count) : code);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -249,7 +223,7 @@ static int reduce_expressions(pairs *x) {
     for (int k = 0; k < x->columns; k++) x->names[k] = x->kept[k];
     int code = check_count(x);
     if (code == EXIT_DONE)
-        code = expressions_absorb(&x->task, x->op, x->kept, x->columns, x->states, &seen);
+        code = expressions_absorb(&x->task, x->op, x->names, x->columns, x->states, &seen);
     return code == EXIT_DONE ? emit(x, seen) : code;
 }
 

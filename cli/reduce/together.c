@@ -1,14 +1,13 @@
 #include "reduce/together.h"
 
+#include "input/step.h"
 #include "memory/buffer.h"
+#include "reduce/reduce.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Rows that are taken in step of several inputs, if one of them is copied. */
-enum { STEP_ROWS = 1 << 17 };
 
 /* What a state costs beside what it saves. */
 enum { STATE_BYTES = 128 };
@@ -36,6 +35,10 @@ typedef struct together {
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static bf_dtype dtype_of(const paired_column *m) { return rows_dtype(m->of, m->at); }
+
+static units_form form_of(const paired_column *m) {
+    return (units_form){dtype_of(m), rows_scale(m->of, m->at), BF_TIME_NONE};
+}
 
 /* The first column that has not the dtype of the first; NULL: there is none. */
 static const paired_column *find_other(const together *x) {
@@ -70,9 +73,8 @@ static void match_scales(const together *x) {
 
 /* Nothing has to be read again. */
 static void forget_streams(const together *x) {
-    bool may = false;
-    for (int i = 0; i < x->input_count; i++) may = may || rows_may_resettle(x->inputs[i]);
-    for (int i = 0; i < x->input_count && !may; i++) rows_forget(x->inputs[i]);
+    if (step_may_resettle(x->inputs, x->input_count)) return;
+    for (int i = 0; i < x->input_count; i++) rows_forget(x->inputs[i]);
 }
 
 /* Columns of text have the most exact dtype that is each one's, and the greatest scale. */
@@ -130,40 +132,12 @@ static bf_status absorb_chunk(together *x) {
     return st;
 }
 
-static int refuse_lengths(const together *x, int i) {
-    const rows *a = x->inputs[0], *b = x->inputs[i];
-    int code = source_check(&a->source);
-    if (code == EXIT_DONE) code = source_check(&b->source);
-    if (code != EXIT_DONE) return code;
-    return fail(EXIT_DATA, b->source.name, "%s: it holds %s elements than %s",
-                bf_status_string(BF_E_SHAPE), x->chunks[i].n < x->chunks[0].n ? "fewer" : "more",
-                a->source.name);
-}
-
-static int next_chunks(together *x, int64_t most) {
-    int code = EXIT_DONE;
-    for (int i = 0; i < x->input_count && code == EXIT_DONE; i++)
-        code = rows_next(x->inputs[i], most, &x->chunks[i]);
-    for (int i = 1; i < x->input_count && code == EXIT_DONE; i++)
-        if (x->chunks[i].n != x->chunks[0].n) return refuse_lengths(x, i);
-    return code;
-}
-
-/* Rows to take at a time; 0: those at hand, of one input. */
-static int64_t find_step(const together *x) {
-    int64_t most = INT64_MAX;
-    for (int i = 0; i < x->input_count; i++) {
-        const int64_t step = rows_in_step(x->inputs[i], STEP_ROWS);
-        most = step < most ? step : most;
-    }
-    return x->input_count > 1 ? most : 0;
-}
-
 /* ROWS_RESETTLED says that the dtype of a column, or the scale, became another. */
 static int absorb_chunks(together *x) {
-    const int64_t most = find_step(x);
+    const int n = x->input_count;
+    const int64_t most = step_rows(x->inputs, n, INT64_MAX);
     int code;
-    while ((code = next_chunks(x, most)) == EXIT_DONE && x->chunks[0].n > 0) {
+    while ((code = step_next(x->inputs, n, most, x->chunks)) == EXIT_DONE && x->chunks[0].n > 0) {
         const bf_status st = absorb_chunk(x);
         if (st != BF_OK) return fail_status(st, x->task->context, x->inputs[0]->source.name);
         work_tick(&x->task->work);
@@ -173,47 +147,46 @@ static int absorb_chunks(together *x) {
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static int refuse_memory(const together *x) {
-    fail(EXIT_USAGE, x->inputs[0]->source.name,
-         "--memory is too small: there is no room for the states of %d pairs", x->state_count);
+static int refuse_memory(const char *file, int n) {
+    fail(EXIT_USAGE, file, "--memory is too small: there is no room for the states of %d pairs", n);
     hint("states take at most a half of --memory; --column takes some columns");
     return EXIT_USAGE;
 }
 
-static int make_states(together *x) {
-    const memory_plan *plan = &x->task->options->memory;
-    const bf_dtype dtype = dtype_of(&x->members[0]);
-    const int scale = rows_scale(x->members[0].of, x->members[0].at);
+int together_make_states(const task *t, bf_reduction op, units_form form, int64_t start,
+                         bf_state **states, int columns) {
+    const memory_plan *plan = &t->options->memory;
+    const char *file = t->options->files[0];
+    const int n = together_states(columns);
     bf_status st = BF_OK;
     int64_t bytes = 0;
-    for (int i = 0; i < x->state_count && st == BF_OK; i++) {
-        bf_state_destroy(x->states[i]);
-        x->states[i] = NULL;
-        st = bf_state_create(x->task->context, x->op, dtype, &x->states[i]);
-        if (st == BF_OK && scale > 0) st = bf_state_rescale(x->states[i], scale);
-        if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(x->states[i]);
-        if (plan->limit > 0 && bytes > plan->library + plan->results) return refuse_memory(x);
+    for (int i = 0; i < n && st == BF_OK; i++) {
+        bf_state_destroy(states[i]);
+        states[i] = NULL;
+        st = bf_state_create(t->context, op, form.dtype, &states[i]);
+        if (st == BF_OK && form.scale > 0) st = bf_state_rescale(states[i], form.scale);
+        if (st == BF_OK && reduce_is_ordered(op)) st = bf_state_seek(states[i], start);
+        if (st == BF_OK) bytes += STATE_BYTES + (int64_t)bf_state_save_size(states[i]);
+        if (plan->limit > 0 && bytes > plan->library + plan->results) return refuse_memory(file, n);
     }
-    return st == BF_OK ? EXIT_DONE : fail_status(st, x->task->context, x->inputs[0]->source.name);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, t->context, file);
 }
 
 static int walk(together *x) {
     work *w = &x->task->work;
     int code = work_begin(w, x->inputs, x->input_count);
-    if (code == EXIT_DONE) code = make_states(x);
+    if (code == EXIT_DONE)
+        code =
+            together_make_states(x->task, x->op, form_of(&x->members[0]), 0, x->states, x->count);
     if (code == EXIT_DONE) code = work_hold(w, x->things, x->state_count);
     return code == EXIT_DONE ? absorb_chunks(x) : code;
-}
-
-static void read_again(const together *x) {
-    for (int i = 0; i < x->input_count; i++) rows_again(x->inputs[i]);
 }
 
 /* Reads all; anew if a text turns out to have another dtype than it seemed to have. */
 static int walk_all(together *x) {
     int code = match_dtypes(x);
     while (code == EXIT_DONE && (code = walk(x)) == ROWS_RESETTLED) {
-        read_again(x);
+        step_again(x->inputs, x->input_count);
         code = match_dtypes(x);
     }
     return code;
@@ -223,8 +196,8 @@ static int walk_all(together *x) {
 static bool are_settled(const together *x) {
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(x->states[0], &info);
-    return info.dtype == dtype_of(&x->members[0]) &&
-           info.scale == rows_scale(x->members[0].of, x->members[0].at);
+    return units_are_same((units_form){info.dtype, info.scale, BF_TIME_NONE},
+                          form_of(&x->members[0]));
 }
 
 /* Another rank's rows may show the dtype, too. */
@@ -234,7 +207,7 @@ static int absorb_all(together *x) {
     while (code == ROWS_RESETTLED) {
         code = match_dtypes(x);
         if (code == EXIT_DONE && !are_settled(x)) {
-            read_again(x);
+            step_again(x->inputs, x->input_count);
             code = walk_all(x);
         }
         code = work_end(w, code, false);

@@ -4,6 +4,7 @@
 
 #include "input/rows.h"
 #include "reduce/task.h"
+#include "work/units.h"
 
 /* How many states there are of so many columns: of two, one; of more, one of each two columns and
  * of each with itself. together_state is that of columns i and j, where j <= i. */
@@ -11,6 +12,11 @@ static inline int together_states(int columns) {
     return columns == 2 ? 1 : columns * (columns + 1) / 2;
 }
 static inline int together_state(int i, int j) { return i * (i + 1) / 2 + j; }
+
+/* Makes these states of so many columns, of such a form, anew, in place of those before; of one
+ * column, the first row has the index `start`. Returns an exit code as together_absorb. */
+int together_make_states(const task *t, bf_reduction op, units_form form, int64_t start,
+                         bf_state **states, int columns);
 
 /* Absorbs all columns of n inputs, of the first input first, into new states, which begin as NULL
  * and are the caller's even if the call fails. Returns an exit code, having reported the failure.
