@@ -2,10 +2,6 @@
 
 #include "sheet/output.h"
 
-static units_form form_of(const table_value *v) {
-    return (units_form){v->array.dtype, v->scale, v->time};
-}
-
 static bool is_float(bf_dtype dtype) { return bf_dtype_kind(dtype) == 'f'; }
 
 /* Sets *into to the form that holds numbers of both. False: there is none. */
@@ -20,20 +16,12 @@ static bool join(units_form *into, units_form other) {
 
 int pairs_settle(table *t, int i) {
     table_value *const x = &t->values[i], *const y = &t->values[i + 1];
-    x->own = form_of(x);
-    y->own = form_of(y);
     units_form both = x->own;
     if (!join(&both, y->own))
         return fail(EXIT_DATA, t->input->source.name,
                     "%.80s:%.80s: no dtype holds pairs of %s and %s", t->asked->value[i].text,
-                    t->asked->value[i + 1].text,
-                    output_type(x->own.dtype, x->own.scale, x->own.time),
-                    output_type(y->own.dtype, y->own.scale, y->own.time));
-    for (table_value *v = x; v <= y; v++) {
-        v->array.dtype = v->paired = both.dtype;
-        v->scale = both.scale;
-        v->time = both.time;
-    }
+                    t->asked->value[i + 1].text, output_type(x->own), output_type(y->own));
+    x->form = y->form = both;
     return EXIT_DONE;
 }
 
@@ -52,7 +40,7 @@ static bool bring_doubles(units_form from, const void *numbers, int64_t n, doubl
 
 static int bring(table *t, int i) {
     table_value *const v = &t->values[i];
-    const units_form to = {v->paired, v->scale, v->time};
+    const units_form to = v->form;
     if (units_are_same(v->own, to)) return EXIT_DONE;
     void *const room = buffer_take(&v->numbers, (size_t)t->n * bf_dtype_size(to.dtype));
     if (!room) return fail_status(BF_E_MEMORY, NULL, t->input->source.name);

@@ -31,8 +31,7 @@ static int refuse_form(const table *t, const table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
     return fail(EXIT_DATA, r->source.name, "cannot count different dtypes: this is %s, %s is %s",
-                output_type(here.dtype, here.scale, here.time), t->inputs->source.name,
-                output_type(c->settled.dtype, c->settled.scale, c->settled.time));
+                output_type(here), t->inputs->source.name, output_type(c->settled));
 }
 
 /* Rules out what a column of text cannot be in the texts so far. */
@@ -66,8 +65,7 @@ static int settle_column(table *t, table_column *c, bool *changed) {
     units_form both = texts ? c->text : c->array;
     if (texts && arrays && !units_join(&both, c->array)) return refuse_form(t, c);
     c->settled = both;
-    *changed |=
-        !units_are_same((units_form){c->dtype, c->scale, c->time}, both) || c->meets != meets_of(c);
+    *changed |= !units_are_same(c->form, both) || c->meets != meets_of(c);
     return EXIT_DONE;
 }
 
@@ -408,7 +406,7 @@ static int check_strings(const table *t) {
     const asked *a = t->asked;
     const options *o = a->options;
     const char *const name = t->input->source.name, *const option = option_of_numbers(o);
-    const bool strings = o->distinct || t->columns[t->key_columns[0]].dtype == BF_NONE;
+    const bool strings = o->distinct || t->columns[t->key_columns[0]].form.dtype == BF_NONE;
     if (o->by || !strings) return EXIT_DONE;
     if (option) return fail(EXIT_DATA, name, "%s: %s is for numbers", what, option);
     if (o->file_count > 1)
@@ -429,7 +427,7 @@ static int check_times(const table *t) {
         const asked_result *r = &t->asked->result[i];
         bool refused = false;
         for (int k = 0; asked_reduces(r) && k < asked_arrays(r); k++)
-            refused |= !units_have(t->values[r->value + k].time, r->aggregate->op);
+            refused |= !units_have(t->values[r->value + k].form.time, r->aggregate->op);
         if (refused)
             return rows_refuse_times(t->input->source.name, bf_reduction_name(r->aggregate->op));
     }
@@ -438,17 +436,12 @@ static int check_times(const table *t) {
 
 int table_begin(table *t) {
     for (int k = 0; k < t->count; k++) {
-        t->columns[k].dtype = t->columns[k].settled.dtype;
-        t->columns[k].scale = t->columns[k].settled.scale;
-        t->columns[k].time = t->columns[k].settled.time;
+        t->columns[k].form = t->columns[k].settled;
         t->columns[k].meets = meets_of(&t->columns[k]);
     }
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
-        if (v->column < 0) continue;
-        v->array.dtype = t->columns[v->column].dtype;
-        v->scale = t->columns[v->column].scale;
-        v->time = t->columns[v->column].time;
+        if (v->column >= 0) v->own = v->form = t->columns[v->column].form;
     }
     int code = check_strings(t);
     if (code == EXIT_DONE) code = check_times(t);
@@ -465,11 +458,11 @@ static int bring_numbers(table *t, table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
     if (units_are_same(here, c->settled)) return EXIT_DONE;
-    void *wide = buffer_take(&c->numbers, (size_t)t->n * bf_dtype_size(c->dtype));
+    void *wide = buffer_take(&c->numbers, (size_t)t->n * bf_dtype_size(c->form.dtype));
     if (!wide) return no_memory(t);
     if (!units_bring(here, c->view.numbers.data, t->n, c->settled, wide))
         return rows_refuse_scale(r->source.name);
-    c->view.numbers = bf_array_of(c->dtype, wide, t->n);
+    c->view.numbers = bf_array_of(c->form.dtype, wide, t->n);
     return EXIT_DONE;
 }
 
@@ -515,12 +508,11 @@ static int find_values(table *t, int i) {
     table_value *v = &t->values[i];
     const asked_value *of = &t->asked->value[i];
     int code;
-    if (of->first || of->second) v->array.dtype = v->own.dtype;
     if (v->column < 0) {
         code = values_compute(t, i);
     } else {
         const table_column *c = &t->columns[v->column];
-        v->array = c->dtype == BF_NONE ? bf_array_of(BF_NONE, NULL, t->n) : c->view.numbers;
+        v->array = c->form.dtype == BF_NONE ? bf_array_of(BF_NONE, NULL, t->n) : c->view.numbers;
         v->strings = c->view.strings;
         code = spread_valid(t, v, &c->view.column);
     }
@@ -544,10 +536,11 @@ static void show_keys(const table *t, int64_t left_out, int64_t n) {
         table_column *c = different_key(t, i);
         if (!c) continue;
         rows_view *v = &c->view;
-        if (c->dtype == BF_NONE)
+        if (c->form.dtype == BF_NONE)
             v->strings.offsets = (const int64_t *)v->strings.offsets + left_out;
         else
-            v->numbers.data = (char *)v->numbers.data + (size_t)left_out * bf_dtype_size(c->dtype);
+            v->numbers.data =
+                (char *)v->numbers.data + (size_t)left_out * bf_dtype_size(c->form.dtype);
         v->column.first += left_out;
         v->numbers.shape[0] = v->strings.count = n;
     }
@@ -556,11 +549,10 @@ static void show_keys(const table *t, int64_t left_out, int64_t n) {
 static void show_values(table *t, int64_t left_out, int64_t n) {
     for (int i = 0; i < t->asked->values; i++) {
         table_value *v = &t->values[i];
-        if (v->array.dtype == BF_NONE)
+        if (v->form.dtype == BF_NONE)
             v->strings.offsets = (const int64_t *)v->strings.offsets + left_out;
         else
-            v->array.data =
-                (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->array.dtype);
+            v->array.data = (char *)v->array.data + (size_t)left_out * bf_dtype_size(v->form.dtype);
         v->array.shape[0] = v->strings.count = n;
         if (v->valid) v->valid += left_out;
     }

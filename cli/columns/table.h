@@ -20,9 +20,7 @@ typedef struct table_column {
     units_form text;    /* what it is in all texts so far */
     units_form array;   /* what holds it in all arrays so far */
     units_form settled; /* what holds it in both */
-    bf_dtype dtype;     /* BF_NONE: strings */
-    int scale;          /* the scale of integers */
-    bf_time_kind time;  /* they are times */
+    units_form form;    /* what it is; BF_NONE: strings */
     bf_time_kind meets; /* what expressions take them for */
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
@@ -36,10 +34,8 @@ typedef struct table_value {
     formula formula;
     char option[16]; /* the name of the option that asks for it */
     bf_array array;
-    int scale;             /* the integers are in units of 10^-scale */
-    bf_time_kind time;     /* what times the integers are */
-    units_form own;        /* what one of a pair is before it is as the other */
-    bf_dtype paired;       /* the dtype of both */
+    units_form form;       /* what it is; both of a pair are the same */
+    units_form own;        /* what it is before that */
     bf_strings strings;    /* in place of an array of BF_NONE */
     const uint8_t *valid;  /* a byte for each row, 0 where it is NULL; NULL: no row is */
     buffer numbers, bytes; /* numbers, or offsets: where the array is elsewhere no longer */

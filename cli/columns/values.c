@@ -141,8 +141,8 @@ static int parse(table *t, formula *x, const char *option, const char *text) {
     if (!x->names) code = formula_open(x, t->count);
     for (int k = 0; k < t->count && code == EXIT_DONE; k++) {
         x->names[k] = t->columns[k].hidden ? "" : t->columns[k].name;
-        x->dtypes[k] = t->columns[k].dtype;
-        x->scales[k] = t->columns[k].scale;
+        x->dtypes[k] = t->columns[k].form.dtype;
+        x->scales[k] = t->columns[k].form.scale;
         x->times[k] = (unsigned char)t->columns[k].meets;
     }
     if (code == EXIT_DONE) code = hide_names(t, x);
@@ -165,9 +165,7 @@ static int parse_value(table *t, int i) {
     table_value *v = &t->values[i];
     const int code = parse(t, &v->formula, option_of(t, i), t->asked->value[i].text);
     if (code != EXIT_DONE) return code;
-    v->array.dtype = bf_expression_dtype(v->formula.parsed);
-    v->scale = bf_expression_scale(v->formula.parsed);
-    v->time = bf_expression_time(v->formula.parsed);
+    v->own = v->form = formula_form(v->formula.parsed);
     return EXIT_DONE;
 }
 
@@ -177,10 +175,8 @@ static int parse_key(table *t, int i) {
     c->formula.strings = true;
     const int code = parse(t, &c->formula, "--by", t->asked->key[i].text);
     if (code != EXIT_DONE) return code;
-    const bf_dtype dtype = bf_expression_dtype(c->formula.parsed);
-    c->dtype = dtype == BF_BOOL ? BF_U8 : dtype;
-    c->scale = bf_expression_scale(c->formula.parsed);
-    c->time = bf_expression_time(c->formula.parsed);
+    c->form = formula_form(c->formula.parsed);
+    if (c->form.dtype == BF_BOOL) c->form.dtype = BF_U8;
     return EXIT_DONE;
 }
 
@@ -219,17 +215,16 @@ int values_compute_key(table *t, int i) {
     if (code != EXIT_DONE) return code;
     if (found.numbers.dtype == BF_BOOL) found.numbers.dtype = BF_U8;
     if (!formula_show(&found, t->n, &c->valid, &c->view)) return no_memory(t);
-    return found.numbers.dtype == c->dtype ? EXIT_DONE : ROWS_RESETTLED;
+    return found.numbers.dtype == c->form.dtype ? EXIT_DONE : ROWS_RESETTLED;
 }
 
 /* Where 64 bits hold the results no longer, the groups begin anew, with those of 128. */
 int values_compute(table *t, int i) {
     table_value *v = &t->values[i];
-    const bf_dtype dtype = v->array.dtype;
     formula_results found;
     const int code = evaluate(t, &v->formula, t->asked->value[i].text, &found);
     if (code != EXIT_DONE) return code;
     v->array = found.numbers;
     v->valid = found.valid;
-    return v->array.dtype != dtype ? ROWS_RESETTLED : EXIT_DONE;
+    return v->array.dtype != v->own.dtype ? ROWS_RESETTLED : EXIT_DONE;
 }

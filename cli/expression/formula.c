@@ -28,6 +28,10 @@ void formula_close(formula *x) {
 /* A dtype that was asked for decides how many bits there are. */
 static bool can_widen(const formula *x) { return !x->wide && x->options->input.dtype == BF_NONE; }
 
+units_form formula_form(const bf_expression *e) {
+    return (units_form){bf_expression_dtype(e), bf_expression_scale(e), bf_expression_time(e)};
+}
+
 int formula_refuse_strings(const char *file, const char *option, const char *text) {
     return fail(EXIT_DATA, file, "%s: the results of '%s' are strings, not numbers", option, text);
 }

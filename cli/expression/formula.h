@@ -9,6 +9,7 @@
 #include "input/rows.h"
 #include "memory/buffer.h"
 #include "options/options.h"
+#include "runtime/value.h"
 
 #include <bitfold.h>
 
@@ -35,6 +36,9 @@ void formula_close(formula *x);
 
 /* Parses the text for the columns. Its dtype may become i128 later. */
 int formula_parse(formula *x);
+
+/* What the results of an expression are. */
+units_form formula_form(const bf_expression *e);
 
 /* Refuses an expression because its results are strings. */
 int formula_refuse_strings(const char *file, const char *option, const char *text);

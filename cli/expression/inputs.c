@@ -329,9 +329,7 @@ int expressed_parse(expressed *x) {
     if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
     if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->text, position);
     if (bf_expression_is_string(x->expression)) return formula_refuse_strings(NULL, "-e", x->text);
-    x->dtype = bf_expression_dtype(x->expression);
-    x->scale = bf_expression_scale(x->expression);
-    x->time = bf_expression_time(x->expression);
+    x->form = formula_form(x->expression);
     return EXIT_DONE;
 }
 
@@ -396,7 +394,7 @@ static int compute_failed(expressed *x, bf_status st) {
 /* The results' dtype may become narrower again: there is a byte of `valid` for each that fits then.
  */
 static bool make_room(expressed *x) {
-    const int64_t bytes = x->n * (x->dtype == BF_I128 ? 16 : 8);
+    const int64_t bytes = x->n * (x->form.dtype == BF_I128 ? 16 : 8);
     if (bytes <= x->room) return true;
     free(x->results);
     free(x->valid);
@@ -445,7 +443,7 @@ static int refuse_null(const expressed *x, int64_t row) {
 
 static int compute_columns(expressed *x, const columns *c, expressed_results *to) {
     if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
-    to->all = bf_array_of(x->dtype, x->results, x->n);
+    to->all = bf_array_of(x->form.dtype, x->results, x->n);
     bool plain = are_plain(x);
     bf_status st = plain ? bf_expression_eval(x->expression, c->arrays, &to->all) : BF_E_ARGUMENT;
     if (st == BF_E_ARGUMENT) { /* the expression may make NULLs of its own */

@@ -13,6 +13,7 @@
 
 #include "input/rows.h"
 #include "options/options.h"
+#include "runtime/value.h"
 
 #include <bitfold.h>
 
@@ -41,9 +42,7 @@ typedef struct expressed {
     int scales[EXPRESSED_COLUMNS];          /* an operand of i64 or i128 is in units of 10^-scale */
     unsigned char times[EXPRESSED_COLUMNS]; /* times of this kind are integers */
     bf_expression *expression;              /* NULL: not parsed */
-    bf_dtype dtype;                         /* the results' dtype */
-    int scale;                              /* results of i64 or i128 are in units of 10^-scale */
-    bf_time_kind time;                      /* what times the integers are */
+    units_form form;                        /* the results' */
     bool rounded;                           /* results that have a scale or are i128 become f64 */
     bool wide;                              /* 64 bits do not hold all of it: 128 do */
     bool settled;                           /* all was read once: no dtype becomes another */

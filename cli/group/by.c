@@ -120,15 +120,15 @@ static int write_library_groups(by *x) {
     const table *t = &x->table;
     statefile saved = {.groups = x->groups.part[0].groups, .trailer = trailer_of(x->options)};
     saved.trailer.columns = x->asked.keyed ? x->asked.results : 0;
-    saved.trailer.key_scale = (unsigned char)t->columns[t->key_columns[0]].scale;
-    saved.trailer.key_time = (unsigned char)t->columns[t->key_columns[0]].time;
+    saved.trailer.key_scale = (unsigned char)t->columns[t->key_columns[0]].form.scale;
+    saved.trailer.key_time = (unsigned char)t->columns[t->key_columns[0]].form.time;
     for (int i = 0; i < x->asked.results; i++) {
         const int which = x->groups.place[i].which;
         saved.trailer.which[i] = (signed char)which;
         if (which < 0) continue;
         const table_value *const v = &t->values[x->asked.result[i].value];
-        saved.trailer.scales[which] = (unsigned char)v->scale;
-        saved.trailer.times[which] = (unsigned char)v->time;
+        saved.trailer.scales[which] = (unsigned char)v->form.scale;
+        saved.trailer.times[which] = (unsigned char)v->form.time;
     }
     return statefile_write(&x->save, &saved, x->context);
 }
@@ -190,9 +190,9 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
     a->results = !a->keyed ? 1 : given->columns > 0 ? given->columns : kind.count + 1;
     for (int i = 0; i < kind.count; i++) {
         a->own[i].op = kind.aggregates[i].op;
-        t->values[2 * i].array.dtype = kind.aggregates[i].dtype;
-        t->values[2 * i].scale = given->scales[i];
-        t->values[2 * i].time = (bf_time_kind)given->times[i];
+        t->values[2 * i].form.dtype = kind.aggregates[i].dtype;
+        t->values[2 * i].form.scale = given->scales[i];
+        t->values[2 * i].form.time = (bf_time_kind)given->times[i];
     }
     bool good = true;
     for (int i = 0; i < a->results; i++) {
@@ -205,9 +205,9 @@ static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
     t->columns = calloc(1, sizeof *t->columns);
     if (!t->columns || !good) return false;
     *t->columns = (table_column){.name = strdup("key"),
-                                 .dtype = kind.key,
-                                 .scale = given->key_scale,
-                                 .time = (bf_time_kind)given->key_time};
+                                 .form.dtype = kind.key,
+                                 .form.scale = given->key_scale,
+                                 .form.time = (bf_time_kind)given->key_time};
     return t->columns->name;
 }
 
@@ -222,7 +222,7 @@ int group_show_saved(const saved_showing *of) {
     int code = good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, of->file);
     if (good) {
         numbered_open(&x->groups, &x->table);
-        x->groups.key = x->table.columns->dtype;
+        x->groups.key = x->table.columns->form.dtype;
         x->groups.part[0].groups = of->saved->groups;
         code = by_show(x, of->out, of->file, of->began);
         x->groups.part[0].groups = NULL;

@@ -11,16 +11,12 @@ static bool counts(const numbered *x, int i) {
 
 bool choices_is_text(const numbered *x, int i) {
     const asked_result *r = &x->table->asked->result[i];
-    return asked_chooses(r) && !counts(x, i) && x->table->values[r->value].array.dtype == BF_NONE;
+    return asked_chooses(r) && !counts(x, i) && x->table->values[r->value].form.dtype == BF_NONE;
 }
 
 void choices_type(const numbered *x, int i, structured_field *field) {
     const table_value *v = &x->table->values[x->table->asked->result[i].value];
-    if (counts(x, i)) return;
-    field->time = v->time;
-    field->scale = v->scale;
-    field->dtype =
-        v->array.dtype == BF_NONE ? BF_NONE : structured_type(v->array.dtype, v->scale, v->time);
+    if (!counts(x, i)) field->form = structured_form(v->form);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -38,11 +34,11 @@ static bf_status list_words(const chosen_results *r, int64_t all, int64_t **word
 /* Numbers go to their rows from the last on. */
 static bf_status take_numbers(const chosen *of, const bf_array *words, const uint8_t valid[],
                               int64_t all, shown_column *c) {
-    const size_t bytes = bf_dtype_size(c->dtype);
+    const size_t bytes = bf_dtype_size(c->form.dtype);
     int64_t n = words->shape[0];
     c->array = large_alloc((size_t)all * bytes);
     if (!c->array) return BF_E_MEMORY;
-    const bf_array values = bf_array_of(c->dtype, c->array, n);
+    const bf_array values = bf_array_of(c->form.dtype, c->array, n);
     const bf_status st = bf_dictionary_values(of->of, 0, words, &values, NULL);
     for (int64_t i = all; i-- > 0 && st == BF_OK;)
         if (valid[i]) memmove(c->array + (size_t)i * bytes, c->array + (size_t)--n * bytes, bytes);
@@ -80,7 +76,8 @@ static bf_status take_words(const chosen *of, const chosen_results *r, shown_col
     bf_status st = list_words(r, all, &words, &n);
     const bf_array numbers = bf_array_of(BF_I64, words, n);
     if (st == BF_OK)
-        st = (c->dtype == BF_NONE ? take_strings : take_numbers)(of, &numbers, r->valid, all, c);
+        st = (c->form.dtype == BF_NONE ? take_strings : take_numbers)(of, &numbers, r->valid, all,
+                                                                      c);
     free(words);
     return st;
 }
@@ -117,15 +114,13 @@ static bf_status find_results(const numbered *x, const chosen *of, enum wanted_o
 /* The column gets the memory that it shows. */
 static bf_status show_results(const chosen *of, const table_value *v, bool count, chosen_results *r,
                               shown_column *c) {
-    c->dtype = count ? BF_I64 : v->array.dtype;
+    c->form = count ? (units_form){.dtype = BF_I64} : v->form;
     if (count) {
         c->array = (char *)r->counts;
         r->counts = NULL;
         return BF_OK;
     }
     const bf_status st = of->words ? take_words(of, r, c) : BF_OK;
-    c->scale = v->scale;
-    c->time = v->time;
     c->valid = r->valid;
     r->valid = NULL;
     if (!of->words) {

@@ -11,7 +11,7 @@ static size_t bytes_of(const chosen *c) { return bf_dtype_size(c->dtype); }
 /* ---- making ---------------------------------------------------------------------------------- */
 
 bf_status chosen_make(chosen *c, const table *t) {
-    const bf_dtype dtype = t->values[c->value].array.dtype;
+    const bf_dtype dtype = t->values[c->value].form.dtype;
     c->words = dtype == BF_NONE || dtype == BF_I128;
     c->dtype = c->words ? BF_I64 : dtype;
     return c->words && !c->of ? bf_dictionary_create(t->context, 1, &dtype, &c->of) : BF_OK;
@@ -48,7 +48,7 @@ void chosen_close(chosen *c) {
 /* Numbers the values of the rows at hand. What is NULL may have a number that nobody uses. */
 static bf_status number_values(chosen *c, const table *t) {
     const table_value *v = &t->values[c->value];
-    const bool strings = v->array.dtype == BF_NONE;
+    const bool strings = v->form.dtype == BF_NONE;
     const bf_column column = {.size = sizeof column,
                               .strings = strings ? &v->strings : NULL,
                               .numbers = strings ? NULL : &v->array};

@@ -19,11 +19,6 @@ static bool asks_the_same(const asked *a, const asked *b) {
     return same;
 }
 
-static units_form form_of_value(const numbered *x, int value) {
-    const table_value *v = &x->table->values[value];
-    return (units_form){v->array.dtype, v->scale, v->time};
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* Brings aggregates to values of other forms. */
@@ -37,7 +32,7 @@ static bf_status bring_groups(const numbered *x, const numbered_part *p, const u
     for (int i = 0; i < p->count; i++) {
         const int value = x->table->asked->result[p->result[i]].value;
         aggregates[i] = (bf_aggregate){kind.aggregates[i].op, to[value].dtype};
-        digits[i] = to[value].scale - form_of_value(x, value).scale;
+        digits[i] = to[value].scale - x->table->values[value].form.scale;
     }
     kind.aggregates = aggregates;
     bf_status st = bf_groups_create(x->table->context, &kind, &made);
@@ -49,23 +44,21 @@ static bf_status bring_groups(const numbered *x, const numbered_part *p, const u
 }
 
 static bf_status bring_rows(const numbered *x, medians *m, units_form to) {
-    const units_form from = form_of_value(x, m->value);
+    const units_form from = x->table->values[m->value].form;
     char *values = malloc((size_t)(m->n + 1) * bf_dtype_size(to.dtype));
     if (!values) return BF_E_MEMORY;
     const bool good = units_bring(from, m->values, m->n, to, values);
     free(m->values);
     m->values = values;
     m->room = m->n;
-    m->dtype = to.dtype;
-    m->scale = to.scale;
-    m->time = to.time;
+    m->form = to;
     return good ? BF_OK : BF_E_OVERFLOW;
 }
 
 static bool has_forms(const numbered *x, const units_form to[]) {
     bool has = true;
     for (int v = 0; v < x->table->asked->values; v++)
-        has = has && units_are_same(form_of_value(x, v), to[v]);
+        has = has && units_are_same(x->table->values[v].form, to[v]);
     return has;
 }
 
@@ -81,13 +74,10 @@ static bf_status bring_values(numbered *x, const units_form to[]) {
         st = bring_rows(x, &x->kept[k], to[x->kept[k].value]);
     for (int k = 0; k < x->chosen_count && st == BF_OK; k++) {
         const int v = x->chosen[k].value;
-        st = chosen_bring(&x->chosen[k], x->table->context, form_of_value(x, v), to[v]);
+        st = chosen_bring(&x->chosen[k], x->table->context, x->table->values[v].form, to[v]);
     }
-    for (int v = 0; v < x->table->asked->values && st == BF_OK; v++) {
-        x->table->values[v].array.dtype = to[v].dtype;
-        x->table->values[v].scale = to[v].scale;
-        x->table->values[v].time = to[v].time;
-    }
+    for (int v = 0; v < x->table->asked->values && st == BF_OK; v++)
+        x->table->values[v].form = to[v];
     return st;
 }
 
@@ -106,7 +96,7 @@ static bool keeps_wide(const numbered *a, const numbered *b) {
     bool keeps = false;
     for (int k = 0; k < a->kept_count; k++) {
         const int v = a->kept[k].value;
-        keeps = keeps || !units_are_same(form_of_value(a, v), form_of_value(b, v));
+        keeps = keeps || !units_are_same(a->table->values[v].form, b->table->values[v].form);
     }
     return keeps;
 }
@@ -126,8 +116,8 @@ static bf_status match_keys(numbered *a, numbered *b) {
 static bf_status match_values(numbered *a, numbered *b) {
     units_form to[ASKED_VALUES];
     for (int v = 0; v < a->table->asked->values; v++) {
-        to[v] = form_of_value(a, v);
-        if (!units_join(&to[v], form_of_value(b, v))) return BF_E_STATE;
+        to[v] = a->table->values[v].form;
+        if (!units_join(&to[v], b->table->values[v].form)) return BF_E_STATE;
     }
     const bf_status st = bring_values(a, to);
     return st == BF_OK ? bring_values(b, to) : st;
@@ -151,7 +141,7 @@ static bf_status match_numbers(numbered *into, numbered *from) {
 
 /* Adds the rows that are kept for medians. */
 static bf_status append_rows(medians *into, const medians *from) {
-    const size_t key = bf_dtype_size(into->key), value = bf_dtype_size(into->dtype);
+    const size_t key = bf_dtype_size(into->key), value = bf_dtype_size(into->form.dtype);
     const size_t n = (size_t)into->n, more = (size_t)from->n;
     if (medians_reserve(into, from->n) != EXIT_DONE) return BF_E_MEMORY;
     if (more > 0) memcpy(into->values + n * value, from->values, more * value);
@@ -172,7 +162,7 @@ static int compare_rows(const void *a, const void *b) { return memcmp(a, b, size
 
 /* The rows of m, those that are alike side by side. NULL: there is no memory. */
 static kept_row *list_rows(const medians *m) {
-    const size_t bytes = bf_dtype_size(m->dtype);
+    const size_t bytes = bf_dtype_size(m->form.dtype);
     kept_row *list = calloc((size_t)m->n + 1, sizeof *list);
     for (int64_t i = 0; list && i < m->n; i++) {
         list[i].number = keys_number_at(m->key, m->keys, i);
@@ -195,7 +185,7 @@ static bool leave_rows(kept_row *list, int64_t *n, const kept_row *others, int64
 }
 
 static void put_rows(medians *m, const kept_row *list, int64_t n) {
-    const size_t key = bf_dtype_size(m->key), value = bf_dtype_size(m->dtype);
+    const size_t key = bf_dtype_size(m->key), value = bf_dtype_size(m->form.dtype);
     m->n = n;
     for (int64_t i = 0; i < n; i++) {
         memcpy(m->keys + (size_t)i * key, &list[i].number, key);

@@ -7,10 +7,7 @@ static table_column *column_of(const numbered *x, int i) {
     return &x->table->columns[x->table->key_columns[i]];
 }
 
-units_form keys_form(const numbered *x, int i) {
-    const table_column *c = column_of(x, i);
-    return (units_form){c->dtype, c->scale, c->time};
-}
+units_form keys_form(const numbered *x, int i) { return column_of(x, i)->form; }
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -70,7 +67,8 @@ static bf_status take_column(const bf_dictionary *d, int i, bf_dtype dtype, cons
 }
 
 bf_status keys_take(const numbered *x, int i, const bf_array *numbers, keys_column *c) {
-    return take_column(x->dictionary, i, column_of(x, i)->dtype, numbers, numbers->shape[0], c);
+    return take_column(x->dictionary, i, column_of(x, i)->form.dtype, numbers, numbers->shape[0],
+                       c);
 }
 
 bf_status keys_take_all(const bf_dictionary *d, int i, bf_dtype dtype, keys_column *c) {
@@ -281,10 +279,6 @@ bf_status keys_bring(numbered *x, const units_form to[]) {
     if (st != BF_OK) return st;
     x->dictionary = made;
     x->plain = false;
-    for (int i = 0; i < keys; i++) {
-        column_of(x, i)->dtype = to[i].dtype;
-        column_of(x, i)->scale = to[i].scale;
-        column_of(x, i)->time = to[i].time;
-    }
+    for (int i = 0; i < keys; i++) column_of(x, i)->form = to[i];
     return st;
 }

@@ -13,15 +13,13 @@ static const table_column *key_of(const numbered *x) {
 
 bool listed_wanted(const numbered *x) {
     const asked *a = x->table->asked;
-    return a->listed && a->options->layout == LAYOUT_JSON && key_of(x)->dtype != BF_NONE;
+    return a->listed && a->options->layout == LAYOUT_JSON && key_of(x)->form.dtype != BF_NONE;
 }
 
 static void put_cells(FILE *f, const sheet_column *c, int64_t n, int64_t before) {
     for (int64_t i = 0; i < n && !ferror(f); i++) {
         bf_value v = {.dtype = BF_NONE};
-        if (!c->valid || c->valid[i])
-            v = c->array ? output_element(c->dtype, c->scale, c->array, i) : c->values[i];
-        v = value_of_time(v, c->time);
+        if (!c->valid || c->valid[i]) v = sheet_value(c, i);
         if (before + i > 0) putc(',', f);
         json_value(f, &v);
     }
@@ -32,7 +30,7 @@ static void put_head(FILE *f, const numbered *x, int64_t n, int64_t groups) {
     fprintf(f, "{\"schema\":1,\"command\":\"%s\",\"file\":", report_command_name());
     json_string(f, x->table->asked->file);
     fprintf(f, ",\"dtype\":\"%s\",\"n\":%" PRId64 ",\"groups\":%" PRId64 ",\"keys\":[",
-            output_type(key->dtype, key->scale, key->time), n, groups);
+            output_type(key->form), n, groups);
 }
 
 static const char *op_of(const asked_result *r) {

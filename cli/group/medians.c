@@ -40,7 +40,7 @@ void medians_close(medians *m) {
 
 static size_t key_bytes(const medians *m) { return bf_dtype_size(m->key); }
 
-static size_t value_bytes(const medians *m) { return bf_dtype_size(m->dtype); }
+static size_t value_bytes(const medians *m) { return bf_dtype_size(m->form.dtype); }
 
 /* Makes empty piles by group. NULL: there is no memory. */
 static piles *make_piles(const medians *m) {
@@ -111,12 +111,12 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
 
 void medians_aim(const medians *m, medians_wanted *w) {
     const bool median = w->aggregate->order == ORDER_MEDIAN_OF;
-    w->to = median ? bf_median_dtype(m->dtype) : bf_quantile_dtype(m->dtype, w->method);
-    w->whole = m->time != BF_TIME_NONE;
-    if (w->whole) w->to = m->dtype;
-    w->scale = m->scale;
-    w->wide = m->dtype == BF_I128;
-    w->tagged = !w->wide && tagged_wanted(m->dtype, w->to);
+    w->to = median ? bf_median_dtype(m->form.dtype) : bf_quantile_dtype(m->form.dtype, w->method);
+    w->whole = m->form.time != BF_TIME_NONE;
+    if (w->whole) w->to = m->form.dtype;
+    w->scale = m->form.scale;
+    w->wide = m->form.dtype == BF_I128;
+    w->tagged = !w->wide && tagged_wanted(m->form.dtype, w->to);
 }
 
 size_t medians_bytes(const medians_wanted *w) {
@@ -199,7 +199,7 @@ static bf_status find_wide(const medians *m, const medians_wanted *w, const char
     char *sorted = malloc((size_t)n * bytes), *moved = malloc((size_t)n * value_bytes(m));
     int64_t *begins = malloc((size_t)(n + 1) * sizeof *begins), groups = 0;
     bf_status st = sorted && moved && begins ? BF_OK : BF_E_MEMORY;
-    const bf_array of = bf_array_of(m->key, sorted, n), all = bf_array_of(m->dtype, moved, n);
+    const bf_array of = bf_array_of(m->key, sorted, n), all = bf_array_of(m->form.dtype, moved, n);
     if (st == BF_OK) {
         memcpy(sorted, keys, (size_t)n * bytes);
         memcpy(moved, values, (size_t)n * value_bytes(m));
@@ -226,7 +226,7 @@ static bf_status find_in_memory(const medians *m, const medians_wanted *w, const
     const int64_t room = f->room - f->n;
     int64_t some = 0;
     if (w->wide) return find_wide(m, w, keys, values, n, f);
-    const bf_array of = bf_array_of(m->key, keys, n), all = bf_array_of(m->dtype, values, n),
+    const bf_array of = bf_array_of(m->key, keys, n), all = bf_array_of(m->form.dtype, values, n),
                    groups = bf_array_of(m->key, f->keys + (size_t)f->n * key_bytes(m), room);
     bf_array to = bf_array_of(results_of(w), f->results + (size_t)f->n * medians_bytes(w), room);
     bf_status st;
@@ -245,7 +245,7 @@ static bf_status find_all_in_memory(const medians *m, const medians_wanted *w, c
     const bf_order_options rules = rules_of(w, &empty);
     const double q = w->aggregate->percent / 100;
     const int axis = 0;
-    const bf_array values = bf_array_of(m->dtype, m->values, m->n);
+    const bf_array values = bf_array_of(m->form.dtype, m->values, m->n);
     const int64_t ends[] = {0, m->n};
     const bf_array offsets = bf_array_of(BF_I64, ends, 2);
     if (w->wide) return find_segments(w, &values, &offsets, result);
@@ -321,7 +321,7 @@ static int find_one(const search *s, piles *p, int i) {
     const int code = piles_read(p, i, 0, 1, key);
     if (code != EXIT_DONE) return code;
     char *result = f->results + (size_t)f->n++ * medians_bytes(s->wanted);
-    return find_by_passes(p, i, VALUES, s->m->dtype, s->wanted, result);
+    return find_by_passes(p, i, VALUES, s->m->form.dtype, s->wanted, result);
 }
 
 /* Puts the rows of a pile on piles of their own, and finds their results. */
@@ -400,7 +400,7 @@ int medians_find(medians *m, const medians_wanted *w, int64_t groups, char *keys
 int medians_find_total(const medians *m, const medians_wanted *w, char *result, bool *has) {
     *has = m->all ? m->all->all[0].rows > 0 : m->n > 0;
     if (!*has) return EXIT_DONE;
-    if (m->all) return find_by_passes(m->all, 0, 0, m->dtype, w, result);
+    if (m->all) return find_by_passes(m->all, 0, 0, m->form.dtype, w, result);
     const bf_status st = find_all_in_memory(m, w, result);
     return st == BF_OK ? EXIT_DONE : failed(w, st);
 }

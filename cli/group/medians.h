@@ -5,14 +5,14 @@
 
 #include "memory/piles.h"
 #include "options/options.h"
+#include "runtime/value.h"
 
 typedef struct medians {
-    int value;           /* the V */
-    bf_dtype key, dtype; /* the dtypes of groups and values */
-    int scale;           /* the scale of the values */
-    bf_time_kind time;   /* they are times */
-    int64_t most;        /* rows in memory; 0: no limit */
-    int64_t memory;      /* bytes of the buffers of piles */
+    int value;       /* the V */
+    bf_dtype key;    /* the dtype of groups */
+    units_form form; /* how values are held */
+    int64_t most;    /* rows in memory; 0: no limit */
+    int64_t memory;  /* bytes of the buffers of piles */
     char *keys, *values;
     int64_t n, room; /* rows in memory */
     piles *beyond;   /* rows by the remainder of their group; NULL: all are in memory */

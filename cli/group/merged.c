@@ -4,9 +4,10 @@
 #include "group/listed.h"
 #include "group/ordered.h"
 #include "group/shown.h"
-#include "memory/key.h"
 #include "memory/records.h"
+#include "runtime/bytes.h"
 #include "runtime/value.h"
+#include "sheet/encode.h"
 #include "sheet/part.h"
 
 #include <stdlib.h>
@@ -19,9 +20,8 @@ typedef struct merged {
     numbered *groups;
     ordered order;
     records rows;
-    buffer ranks[BF_KEY_COLUMNS_MAX]; /* the ranks of numbers that are keys */
-    part_text key, row, total;        /* the texts of a row that is added; total: the last row */
-    int64_t all;                      /* groups */
+    part_text key, row, total; /* the texts of a row that is added; total: the last row */
+    int64_t all;               /* groups */
     int64_t longest[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES]; /* bytes of the longest string of each
                                                                  column */
     structured_field fields[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
@@ -32,136 +32,64 @@ static int no_memory(const merged *x) {
     return fail_status(BF_E_MEMORY, NULL, x->groups->table->input->source.name);
 }
 
-static void put_byte(part_text *t, int byte) {
-    char *const at = part_take(t, 1);
-    if (at) *at = (char)byte;
-}
-
 /* ---- keys of records, whose bytes are in the order of the rows --------------------------------
  */
-
-/* The highest byte first. */
-static void put_word(part_text *t, uint64_t word) {
-    char *const at = part_take(t, sizeof word);
-    for (int i = 0; at && i < 8; i++) at[i] = (char)(word >> (56 - 8 * i));
-}
-
-/* Strings that begin others come before them. */
-static void put_ordered_string(part_text *t, const char *at, size_t n) {
-    for (const char *end = at + n; at < end;) {
-        const char *zero = memchr(at, 0, (size_t)(end - at));
-        const size_t some = zero ? (size_t)(zero - at) : (size_t)(end - at);
-        part_put(t, at, some);
-        if (zero) part_put(t, "\0\377", 2);
-        at += some + (zero != NULL);
-    }
-    part_put(t, "\0", 2);
-}
 
 static const char *string_of(const shown_column *c, int64_t row, size_t *n) {
     *n = (size_t)(c->offsets[row + 1] - c->offsets[row]);
     return c->bytes + c->offsets[row];
 }
 
-static void reverse(part_text *t, size_t from) {
-    for (size_t i = from; i < t->n; i++) t->at[i] = (char)~t->at[i];
-}
-
-/* Says whether it is NULL; these are the last in either direction. */
-static bool put_null(part_text *t, const shown_column *c, int64_t row) {
-    const bool null = c->valid && !c->valid[row];
-    put_byte(t, null ? 2 : 1);
-    return null;
-}
-
-/* Returns false if the column holds numbers. */
-static bool put_string(part_text *t, const shown_column *c, int64_t row) {
-    size_t n;
-    if (!c->offsets) return false;
-    const char *at = string_of(c, row, &n);
-    put_ordered_string(t, at, n);
-    return true;
-}
-
-static void put_rank(part_text *t, bf_dtype dtype, key_rank rank) {
-    if (dtype == BF_I128) put_word(t, (uint64_t)(rank >> 64));
-    put_word(t, (uint64_t)rank);
-}
-
-static void put_keys(merged *x, const shown *s, int64_t row, bool descending) {
-    part_text *const t = &x->key;
-    for (int i = 0; i < s->asked->keys; i++) {
-        const shown_column *c = &s->columns[i];
-        if (put_null(t, c, row)) continue;
-        const size_t from = t->n;
-        if (!put_string(t, c, row))
-            put_rank(t, c->dtype, ((const key_rank *)(void *)x->ranks[i].at)[row]);
-        if (descending) reverse(t, from);
-    }
-}
-
-/* Finds the ranks of the numbers of n keys. */
-static bool rank_keys(merged *x, const shown *s, int64_t n) {
-    bool good = true;
-    for (int i = 0; i < s->asked->keys && good; i++) {
-        const shown_column *c = &s->columns[i];
-        if (c->offsets) continue;
-        key_rank *ranks = buffer_take(&x->ranks[i], (size_t)n * sizeof *ranks);
-        if (ranks) key_wide_ranks(c->dtype, c->array, n, ranks);
-        good = ranks != NULL;
-    }
-    return good;
-}
-
-/* From -inf to inf, -0 before 0, NaN at last. */
-static uint64_t rank_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (x != x) return UINT64_MAX;
-    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
-static void put_ordered_value(part_text *t, bf_dtype dtype, const bf_value *v) {
+/* A result, whose column may have other dtypes in other turns. */
+static char *put_result(char *at, const shown_column *c, int64_t row) {
+    const bf_value v = shown_value(c, row);
+    const double real = bf_value_f64(&v);
     uint64_t words[ORDERED_WORDS];
-    if (bf_dtype_kind(dtype) == 'f') {
-        put_word(t, rank_of(bf_value_f64(v)));
-        return;
-    }
-    ordered_words(v, words);
-    put_word(t, words[0] ^ UINT64_C(1) << 63);
-    for (int i = 1; i < ORDERED_WORDS; i++) put_word(t, words[i]);
+    if (bf_dtype_kind(c->form.dtype) == 'f') return encode_number(at, BF_F64, &real, 0);
+    ordered_words(&v, words);
+    words[0] ^= UINT64_C(1) << 63;
+    *at++ = (char)ENCODED_ZERO;
+    for (int i = 0; i < ORDERED_WORDS; i++) at = bytes_put_word(at, words[i]);
+    return at;
 }
 
-/* The greatest first: how many bytes it has, and these. */
-static void put_count(part_text *t, int64_t count) {
-    const uint64_t word = (uint64_t)count;
-    const int bytes = 8 - (word == 0 ? 8 : __builtin_clzll(word) / 8);
-    char *const at = part_take(t, (size_t)bytes + 1);
-    if (!at) return;
-    at[0] = (char)~bytes;
-    for (int i = 0; i < bytes; i++) at[bytes - i] = (char)~(word >> 8 * i);
+/* NULLs are the last in either direction. */
+static void put_cell(part_text *t, const shown_column *c, int64_t row, bool key, bool descending) {
+    size_t n = 0;
+    const char *const string = c->offsets ? string_of(c, row, &n) : NULL;
+    char *const begin = part_take(t, ENCODED_NUMBER + 2 * n), *end = begin;
+    if (!begin) return;
+    if (c->valid && !c->valid[row]) {
+        *end++ = (char)ENCODED_NULL;
+    } else {
+        end = string ? encode_string(begin, string, string + n)
+              : key  ? encode_number(begin, c->form.dtype, c->array, row)
+                     : put_result(begin, c, row);
+        if (descending) encode_reverse(begin, end, string);
+    }
+    t->n = (size_t)(end - t->at);
 }
 
-/* What a column orders rows by. */
-static void put_ordered(part_text *t, const shown_column *c, int64_t row, bool descending) {
-    if (put_null(t, c, row)) return;
-    const size_t from = t->n;
-    if (!put_string(t, c, row)) {
-        const bf_value v = shown_value(c, row);
-        put_ordered_value(t, c->dtype, &v);
-    }
-    if (descending) reverse(t, from);
+/* The greatest first. */
+static void put_count(part_text *t, const int64_t *count) {
+    char *const begin = part_take(t, ENCODED_NUMBER);
+    if (!begin) return;
+    char *const end = encode_number(begin, BF_I64, count, 0);
+    encode_reverse(begin, end, false);
+    t->n = (size_t)(end - t->at);
 }
 
 /* The key of group number i, whose keys are in row `row` of their columns. */
 static void make_key(merged *x, const shown *s, int64_t i, int64_t row) {
     const ordered *o = &x->order;
+    const int keys = s->asked->keys;
     x->key.n = 0;
-    if (o->by == ORDERED_BY_COUNT) put_count(&x->key, s->counts[i]);
+    if (o->by == ORDERED_BY_COUNT) put_count(&x->key, &s->counts[i]);
     if (o->by == ORDERED_BY_COLUMN)
-        put_ordered(&x->key, &s->columns[o->column], o->column < s->asked->keys ? row : i,
-                    o->descending);
-    put_keys(x, s, row, o->by == ORDERED_BY_KEY && o->descending);
+        put_cell(&x->key, &s->columns[o->column], o->column < keys ? row : i, o->column < keys,
+                 o->descending);
+    for (int k = 0; k < keys; k++)
+        put_cell(&x->key, &s->columns[k], row, true, o->by == ORDERED_BY_KEY && o->descending);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -170,7 +98,7 @@ static void put_field(part_text *t, const shown_column *c, int64_t row) {
     const bf_value v = c->offsets ? (bf_value){.dtype = BF_NONE} : shown_value(c, row);
     size_t n;
     if (!c->offsets || (c->valid && !c->valid[row])) {
-        const bf_value timed = value_of_time(v, c->time);
+        const bf_value timed = value_of_time(v, c->form.time);
         part_put_value(t, &timed);
         return;
     }
@@ -211,7 +139,6 @@ static int add_rows(merged *x, shown *s) {
     for (int64_t first = 0, n; first < s->n && code == EXIT_DONE; first += n) {
         n = s->n - first < some ? s->n - first : some;
         code = shown_take_keys(s, first, n);
-        if (code == EXIT_DONE && !rank_keys(x, s, n)) code = no_memory(x);
         for (int64_t i = 0; i < n && code == EXIT_DONE; i++) code = add_row(x, s, first + i, i);
         if (code == EXIT_DONE && strings_of(s, n) > most_strings(x) && some > 1) some /= 2;
     }
@@ -245,7 +172,7 @@ static int open_part(const merged *x, part *p) {
     bool strings[BF_KEY_COLUMNS_MAX + OPTIONS_AGGREGATES];
     for (int i = 0; i < a->keys; i++) {
         names[i] = table_key_name(t, i);
-        strings[i] = t->columns[t->key_columns[i]].dtype == BF_NONE;
+        strings[i] = t->columns[t->key_columns[i]].form.dtype == BF_NONE;
     }
     for (int i = 0; i < a->results; i++) {
         names[a->keys + i] = a->result[i].name;
@@ -331,7 +258,6 @@ int merged_put(FILE *f, numbered *groups, double began) {
     }
     if (code == EXIT_DONE) code = put_all(&x, f, began);
     records_close(&x.rows);
-    for (int i = 0; i < BF_KEY_COLUMNS_MAX; i++) buffer_free(&x.ranks[i]);
     free(x.key.at);
     free(x.row.at);
     free(x.total.at);

@@ -199,9 +199,9 @@ void numbered_close(numbered *x) {
  * of 128 bits; or values are chosen. */
 static bool keeps_numbers(const numbered *x) {
     const table *t = x->table;
-    bool keeps = x->limited || saves_rows(x) || t->columns[t->key_columns[0]].dtype == BF_I128;
+    bool keeps = x->limited || saves_rows(x) || t->columns[t->key_columns[0]].form.dtype == BF_I128;
     for (int k = 0; k < x->kept_count; k++)
-        keeps = keeps || t->values[x->kept[k].value].array.dtype == BF_I128;
+        keeps = keeps || t->values[x->kept[k].value].form.dtype == BF_I128;
     return (keeps && x->kept_count > 0) || x->chosen_count > 0;
 }
 
@@ -209,7 +209,7 @@ static bool keeps_numbers(const numbered *x) {
 static bf_status make_keys(numbered *x) {
     const table *t = x->table;
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
-    for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
+    for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].form.dtype;
     x->plain = x->plain && t->asked->keys == 1 && dtypes[0] != BF_NONE && !keeps_numbers(x);
     x->key = x->plain ? dtypes[0] : x->numbers_dtype;
     return x->plain ? BF_OK
@@ -231,7 +231,7 @@ static bf_status make_groups(numbered *x, numbered_part *p) {
     bf_aggregate aggregates[OPTIONS_AGGREGATES];
     for (int i = 0; i < p->count; i++) {
         const asked_result *r = &t->asked->result[p->result[i]];
-        aggregates[i] = (bf_aggregate){r->aggregate->op, t->values[r->value].array.dtype};
+        aggregates[i] = (bf_aggregate){r->aggregate->op, t->values[r->value].form.dtype};
     }
     bf_groups_options wanted =
         BF_GROUPS_OPTIONS(.key = key_of(x, p), .count = p->count, .aggregates = aggregates,
@@ -260,9 +260,7 @@ bf_status numbered_make(numbered *x) {
     for (int p = 0; p < x->parts && st == BF_OK; p++) st = make_groups(x, &x->part[p]);
     for (int k = 0; k < x->kept_count; k++) {
         x->kept[k].key = x->key;
-        x->kept[k].dtype = x->table->values[x->kept[k].value].array.dtype;
-        x->kept[k].scale = x->table->values[x->kept[k].value].scale;
-        x->kept[k].time = x->table->values[x->kept[k].value].time;
+        x->kept[k].form = x->table->values[x->kept[k].value].form;
     }
     for (int k = 0; k < x->chosen_count && st == BF_OK; k++)
         st = chosen_make(&x->chosen[k], x->table);
@@ -293,7 +291,7 @@ static bf_status absorb_once(numbered *x, numbered_part *p, bool *absorbed) {
     bf_array columns[ASKED_VALUES];
     const bf_array keys = bf_array_of(key_of(x, p), p->keys, p->n);
     for (int c = 0; c < p->columns; c++)
-        columns[c] = bf_array_of(x->table->values[p->of[c]].array.dtype, p->values[c], p->n);
+        columns[c] = bf_array_of(x->table->values[p->of[c]].form.dtype, p->values[c], p->n);
     const bf_status st = absorb(p, &keys, columns, absorbed);
     if (st == BF_OK) p->n = 0;
     return st;
@@ -382,7 +380,7 @@ static bool reserve_batch(const numbered *x, numbered_part *p) {
     for (int c = 0; c < p->columns; c++) {
         free(p->values[c]);
         p->values[c] =
-            large_alloc((size_t)room * bf_dtype_size(x->table->values[p->of[c]].array.dtype));
+            large_alloc((size_t)room * bf_dtype_size(x->table->values[p->of[c]].form.dtype));
         good = good && p->values[c];
     }
     p->room = good ? room : 0;

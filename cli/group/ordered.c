@@ -101,7 +101,7 @@ static bf_status rank_integers(const shown *s, const shown_column *c, int64_t *r
     if (!words) return BF_E_MEMORY;
     for (int64_t i = 0; i < s->n; i++) {
         uint64_t of[ORDERED_WORDS];
-        const bf_value v = c->array ? output_element(c->dtype, 0, c->array, i) : c->values[i];
+        const bf_value v = c->array ? output_element(c->form.dtype, 0, c->array, i) : c->values[i];
         ordered_words(&v, of);
         for (int k = 0; k < ORDERED_WORDS; k++) words[k * s->n + i] = of[k];
     }
@@ -119,16 +119,18 @@ static bf_status rank_integers(const shown *s, const shown_column *c, int64_t *r
 static bf_status make_sortable(const shown *s, const shown_column *c, bf_dtype *dtype, void *to) {
     *dtype = BF_I64;
     if (c->offsets) return rank_strings(s, &c->strings, to);
-    if (c->dtype == BF_I128 || (c->values && bf_dtype_kind(c->dtype) != 'f'))
+    if (c->form.dtype == BF_I128 || (c->values && bf_dtype_kind(c->form.dtype) != 'f'))
         return rank_integers(s, c, to);
     for (int64_t i = 0; i < s->n; i++) {
-        const bf_value v = c->array ? output_element(c->dtype, 0, c->array, i) : c->values[i];
+        const bf_value v = c->array ? output_element(c->form.dtype, 0, c->array, i) : c->values[i];
         if (bf_dtype_kind(v.dtype) == 'f')
             ((double *)to)[i] = bf_value_f64(&v);
         else
             memcpy((uint64_t *)to + i, &v.as, sizeof(uint64_t));
     }
-    *dtype = bf_dtype_kind(c->dtype) == 'f' ? BF_F64 : is_signed(c->dtype) ? BF_I64 : BF_U64;
+    *dtype = bf_dtype_kind(c->form.dtype) == 'f' ? BF_F64
+             : is_signed(c->form.dtype)          ? BF_I64
+                                                 : BF_U64;
     return BF_OK;
 }
 
@@ -161,14 +163,14 @@ static bf_status sort_groups(shown *s, const shown_column *c, bf_dtype dtype, co
 
 /* Whether the library can sort the column as it lies: no row is NULL, and rows are by key. */
 static bool sorts_as_it_is(const shown *s, const shown_column *c) {
-    const bool wide = c->dtype == BF_I64 || c->dtype == BF_U64 || c->dtype == BF_F64;
+    const bool wide = c->form.dtype == BF_I64 || c->form.dtype == BF_U64 || c->form.dtype == BF_F64;
     return s->groups->plain && c->array && !c->valid && wide;
 }
 
 static bf_status sort_by(shown *s, const shown_column *c, bool descending) {
     const bf_order_options rules = {.size = sizeof rules, .descending = descending};
     if (sorts_as_it_is(s, c)) {
-        const bf_array values = bf_array_of(c->dtype, c->array, s->n),
+        const bf_array values = bf_array_of(c->form.dtype, c->array, s->n),
                        order = bf_array_of(BF_I64, s->order, s->n);
         return bf_sort(s->groups->table->context, &values, 0, &rules, NULL, &order);
     }
@@ -269,7 +271,7 @@ static bf_status sort_as(shown *s, const ordered *order) {
     const int64_t top = s->asked->options->top;
     const bool few = top > 0 && top < s->n && s->groups->plain;
     if (few && order->by == ORDERED_BY_COUNT && order->descending) return find_most(s);
-    const shown_column counts = {.dtype = BF_I64, .array = (char *)s->counts};
+    const shown_column counts = {.form.dtype = BF_I64, .array = (char *)s->counts};
     switch (order->by) {
     case ORDERED_BY_KEY: return order->descending ? reverse_groups(s) : BF_OK;
     case ORDERED_BY_COUNT: return sort_by(s, &counts, order->descending);

@@ -26,8 +26,8 @@ static int64_t share_of(const table *t, int part) {
 
 static packed_column pack_key(const table_column *c) {
     const rows_view *v = &c->view;
-    return (packed_column){.dtype = c->dtype,
-                           .strings = c->dtype == BF_NONE,
+    return (packed_column){.dtype = c->form.dtype,
+                           .strings = c->form.dtype == BF_NONE,
                            .numbers = v->numbers.data,
                            .offsets = v->strings.offsets,
                            .bytes = v->strings.bytes,
@@ -41,8 +41,8 @@ static int find_columns(const table *t, packed_column columns[COLUMNS]) {
     for (int i = 0; i < a->keys; i++) columns[i] = pack_key(key_of(t, i));
     for (int i = 0; i < a->values; i++) {
         const table_value *v = &t->values[i];
-        columns[a->keys + i] = (packed_column){.dtype = v->array.dtype,
-                                               .strings = v->array.dtype == BF_NONE,
+        columns[a->keys + i] = (packed_column){.dtype = v->form.dtype,
+                                               .strings = v->form.dtype == BF_NONE,
                                                .numbers = v->array.data,
                                                .offsets = v->strings.offsets,
                                                .bytes = v->strings.bytes,
@@ -134,18 +134,18 @@ static bool take_key(const packed_rows *r, int i, table_column *c) {
     rows_view *v = &c->view;
     *v = (rows_view){.column.size = sizeof v->column};
     if (!packed_valid(r, i, &c->valid, &v->column.valid)) return false;
-    if (c->dtype == BF_NONE) {
+    if (c->form.dtype == BF_NONE) {
         v->column.strings = &v->strings;
         return packed_strings(r, i, &c->offsets, &c->bytes, &v->strings);
     }
     if (!packed_numbers(r, i, &c->numbers)) return false;
-    v->numbers = bf_array_of(c->dtype, c->numbers.at, r->n);
+    v->numbers = bf_array_of(c->form.dtype, c->numbers.at, r->n);
     v->column.numbers = &v->numbers;
     return true;
 }
 
 static bool take_value(const packed_rows *r, int column, table_value *v) {
-    const bf_dtype dtype = v->array.dtype;
+    const bf_dtype dtype = v->form.dtype;
     uint8_t *known = buffer_take(&v->bytes, (size_t)r->n);
     const bool good = dtype == BF_NONE
                           ? packed_strings(r, column, &v->numbers, &v->text, &v->strings)

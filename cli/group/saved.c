@@ -47,12 +47,12 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
     for (int i = 0; i < a->keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
         put_text(to, table_key_name(t, i));
-        put_form(to, (units_form){c->dtype, c->scale, c->time});
+        put_form(to, c->form);
     }
     checkpoint_put_number(to, a->values);
     for (int i = 0; i < a->values; i++) {
         const table_value *v = &t->values[i];
-        put_form(to, (units_form){v->array.dtype, v->scale, v->time});
+        put_form(to, v->form);
     }
     checkpoint_put_number(to, a->results);
     for (int i = 0; i < a->results; i++) {
@@ -69,23 +69,20 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
 static void take_key(checkpoint_reader *from, table *t, int i) {
     table_column *c = &t->columns[i];
     c->name = take_text(from);
-    const units_form form = take_form(from);
-    c->dtype = form.dtype;
-    c->scale = form.scale;
-    c->time = form.time;
+    c->form = take_form(from);
     t->key_columns[i] = i;
 }
 
 static bf_dtype dtype_of(const table *t, const asked_result *r) {
-    return t->values[r->value].array.dtype;
+    return t->values[r->value].form.dtype;
 }
 
 /* Both values of a pair have one dtype and scale. */
 static bool are_paired(const asked *a, const table *t, const asked_result *r) {
     const table_value *const v = &t->values[r->value];
     return asked_arrays(r) == 1 ||
-           (r->value + 1 < a->values && v[0].array.dtype == v[1].array.dtype &&
-            v[0].scale == v[1].scale);
+           (r->value + 1 < a->values && v[0].form.dtype == v[1].form.dtype &&
+            v[0].form.scale == v[1].form.scale);
 }
 
 /* Strings are chosen alone. */
@@ -121,10 +118,7 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
     for (int i = 0; i < t->count && !from->bad; i++) take_key(from, t, i);
     a->values = (int)checkpoint_number(from, 0, ASKED_VALUES);
     for (int i = 0; i < a->values && !from->bad; i++) {
-        const units_form form = take_form(from);
-        t->values[i].array.dtype = form.dtype;
-        t->values[i].scale = form.scale;
-        t->values[i].time = form.time;
+        t->values[i].form = take_form(from);
         t->values[i].column = -1;
     }
     const int results = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);
@@ -193,7 +187,7 @@ static void take_keys(checkpoint_reader *from, numbered *x) {
     const bf_column *columns[BF_KEY_COLUMNS_MAX];
     const int64_t n = checkpoint_number(from, 0, INT64_MAX / 64);
     for (int i = 0; i < t->asked->keys && !from->bad; i++) {
-        take_column(from, t->columns[t->key_columns[i]].dtype, n, &all[i]);
+        take_column(from, t->columns[t->key_columns[i]].form.dtype, n, &all[i]);
         columns[i] = &all[i].column;
     }
     if (!from->bad) from->bad = !encode(x->dictionary, columns, n);
@@ -240,7 +234,7 @@ static void take_library_groups(checkpoint_reader *from, bf_context *context, bf
 static void put_rows(checkpoint_writer *to, const medians *m) {
     checkpoint_put_number(to, m->n);
     checkpoint_put_bytes(to, m->keys, (size_t)m->n * bf_dtype_size(m->key));
-    checkpoint_put_bytes(to, m->values, (size_t)m->n * bf_dtype_size(m->dtype));
+    checkpoint_put_bytes(to, m->values, (size_t)m->n * bf_dtype_size(m->form.dtype));
 }
 
 /* all: the values are those of all rows, too. */
@@ -248,7 +242,7 @@ static void take_rows(checkpoint_reader *from, medians *m, bool all) {
     size_t n;
     m->n = m->room = checkpoint_number(from, 0, INT64_MAX / 64);
     m->keys = take_copy(from, m->n * (int64_t)bf_dtype_size(m->key), &n);
-    m->values = take_copy(from, m->n * (int64_t)bf_dtype_size(m->dtype), &n);
+    m->values = take_copy(from, m->n * (int64_t)bf_dtype_size(m->form.dtype), &n);
     if (from->bad) m->n = 0;
     if (all && m->n > 0) from->bad = medians_note_all(m, m->values, m->n) != EXIT_DONE;
 }
@@ -262,7 +256,7 @@ static bf_status put_chosen(checkpoint_writer *to, const numbered *x, const chos
     chosen_settle(&counted);
     checkpoint_put_number(to, c->words ? bf_dictionary_size(c->of) : 0);
     if (c->words && st == BF_OK)
-        st = put_column(to, c->of, 0, x->table->values[c->value].array.dtype);
+        st = put_column(to, c->of, 0, x->table->values[c->value].form.dtype);
     checkpoint_put_bytes(to, c->groups.list, (size_t)c->groups.room * sizeof *c->groups.list);
     checkpoint_put_bytes(to, c->all.list, (size_t)c->all.room * sizeof *c->all.list);
     checkpoint_put_bytes(to, counted.list, (size_t)counted.n * sizeof *counted.list);
@@ -318,7 +312,7 @@ static void take_chosen(checkpoint_reader *from, numbered *x, chosen *c) {
                   most = bf_groups_rows(x->part[0].groups);
     const int64_t n = checkpoint_number(from, 0, INT64_MAX / 64), words = c->words ? n : -1;
     void *list;
-    if (c->words && !from->bad) take_words(from, c, x->table->values[c->value].array.dtype, n);
+    if (c->words && !from->bad) take_words(from, c, x->table->values[c->value].form.dtype, n);
     c->groups.room = take_list(from, sizeof *c->groups.list, &list);
     c->groups.list = list;
     c->all.room = take_list(from, sizeof *c->all.list, &list);

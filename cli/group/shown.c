@@ -87,7 +87,7 @@ static bf_status take_strings(const shown *s, int column, int64_t first, int64_t
 
 static bf_status take_numbers(const shown *s, int column, int64_t first, int64_t n,
                               shown_column *c) {
-    const size_t bytes = bf_dtype_size(c->dtype);
+    const size_t bytes = bf_dtype_size(c->form.dtype);
     c->array = calloc((size_t)n + 1, bytes);
     if (!c->array) return BF_E_MEMORY;
     if (s->groups->plain) {
@@ -95,7 +95,7 @@ static bf_status take_numbers(const shown *s, int column, int64_t first, int64_t
         return BF_OK;
     }
     const bf_array numbers = numbers_of(s, first, n), *which = n < s->n ? &numbers : NULL;
-    const bf_array values = bf_array_of(c->dtype, c->array, n),
+    const bf_array values = bf_array_of(c->form.dtype, c->array, n),
                    valid = bf_array_of(BF_BOOL, c->valid, n);
     return bf_dictionary_values(s->groups->dictionary, column, which, &values, &valid);
 }
@@ -106,7 +106,7 @@ static void free_column(shown_column *c) {
     free(c->valid);
     free(c->offsets);
     free(c->bytes);
-    *c = (shown_column){.dtype = BF_NONE};
+    *c = (shown_column){.form.dtype = BF_NONE};
 }
 
 static int64_t longest_of(const int64_t *offsets, int64_t n, int64_t longest) {
@@ -122,12 +122,10 @@ int shown_take_keys(shown *s, int64_t first, int64_t n) {
     for (int i = 0; i < s->asked->keys && st == BF_OK; i++) {
         shown_column *c = &s->columns[i];
         free_column(c);
-        c->dtype = t->columns[t->key_columns[i]].dtype;
-        c->scale = t->columns[t->key_columns[i]].scale;
-        c->time = t->columns[t->key_columns[i]].time;
+        c->form = t->columns[t->key_columns[i]].form;
         if (!set_null(c, (size_t)n + 1, n)) return shown_failed(s, BF_E_MEMORY);
-        st =
-            c->dtype == BF_NONE ? take_strings(s, i, first, n, c) : take_numbers(s, i, first, n, c);
+        st = c->form.dtype == BF_NONE ? take_strings(s, i, first, n, c)
+                                      : take_numbers(s, i, first, n, c);
         if (st == BF_OK && c->offsets) s->longest[i] = longest_of(c->offsets, n, s->longest[i]);
     }
     return st == BF_OK ? EXIT_DONE : shown_failed(s, st);
@@ -178,7 +176,7 @@ static bool has_none(const struct wanted_aggregate *w) {
 }
 
 static void put_element(shown_column *c, int64_t row, const bf_value *v) {
-    const size_t bytes = bf_dtype_size(c->dtype);
+    const size_t bytes = bf_dtype_size(c->form.dtype);
     memcpy(c->array + (size_t)row * bytes, &v->as, bytes);
 }
 
@@ -190,7 +188,7 @@ static bool put_value(const shown *s, shown_column *c, int64_t row, const bf_val
 
 /* Begins with no group having elements. */
 static bool fill_with_none(const shown *s, shown_column *c, const struct wanted_aggregate *w) {
-    const bf_value none = value_of_none(w->op, c->dtype);
+    const bf_value none = value_of_none(w->op, c->form.dtype);
     for (int64_t i = 0; i <= s->n; i++) {
         if (c->array)
             put_element(c, i, &none);
@@ -215,7 +213,7 @@ static bf_dtype dtype_of(const struct wanted_aggregate *w, const found *f) {
 
 /* Takes an array that has an element for each group, and room for the total, as the column. */
 static void take_whole(const shown *s, found *f, shown_column *c) {
-    const size_t bytes = bf_dtype_size(c->dtype);
+    const size_t bytes = bf_dtype_size(c->form.dtype);
     c->array = f->groups.array;
     f->groups.array = f->groups.memory = NULL;
     if (f->has_total) memcpy(c->array + (size_t)s->n * bytes, f->total.array, bytes);
@@ -225,14 +223,14 @@ static void take_whole(const shown *s, found *f, shown_column *c) {
 static bf_status spread(const shown *s, const struct wanted_aggregate *w, found *f,
                         shown_column *c) {
     const bool arrays = f->groups.array && (!f->has_total || f->total.array);
-    c->dtype = dtype_of(w, f);
-    c->scale = f->groups.scale;
+    c->form.dtype = dtype_of(w, f);
+    c->form.scale = f->groups.scale;
     if (arrays && !f->rows && f->has_total == s->asked->total) {
         take_whole(s, f, c);
         return BF_OK;
     }
     if (arrays)
-        c->array = calloc(shown_rows(s), bf_dtype_size(c->dtype));
+        c->array = calloc(shown_rows(s), bf_dtype_size(c->form.dtype));
     else
         c->values = calloc(shown_rows(s), sizeof *c->values);
     if (!(arrays ? c->array != NULL : c->values != NULL)) return BF_E_MEMORY;
@@ -243,9 +241,10 @@ static bf_status spread(const shown *s, const struct wanted_aggregate *w, found 
         const bf_value v = total ? value_at(&f->total, 0) : value_at(&f->groups, i);
         if (c->valid) c->valid[row] = 1;
         if (arrays)
-            memcpy(c->array + (size_t)row * bf_dtype_size(c->dtype),
-                   total ? f->total.array : f->groups.array + (size_t)i * bf_dtype_size(c->dtype),
-                   bf_dtype_size(c->dtype));
+            memcpy(c->array + (size_t)row * bf_dtype_size(c->form.dtype),
+                   total ? f->total.array
+                         : f->groups.array + (size_t)i * bf_dtype_size(c->form.dtype),
+                   bf_dtype_size(c->form.dtype));
         else if (!put_value(s, c, row, &v))
             return BF_E_MEMORY;
     }
@@ -256,14 +255,14 @@ static bf_status spread(const shown *s, const struct wanted_aggregate *w, found 
 static bf_time_kind time_of_result(const table *t, int i) {
     const asked_result *r = &t->asked->result[i];
     const bool element = bf_reduction_result(r->aggregate->op) == BF_RESULT_ELEMENT;
-    return element ? t->values[r->value].time : BF_TIME_NONE;
+    return element ? t->values[r->value].form.time : BF_TIME_NONE;
 }
 
 static bf_status take_from(const shown *s, int i, bf_groups *groups, results *r) {
     const numbered *x = s->groups;
     const asked_result *of = &s->asked->result[i];
     const options *o = s->asked->options;
-    const int which = x->place[i].which, scale = x->table->values[of->value].scale;
+    const int which = x->place[i].which, scale = x->table->values[of->value].form.scale;
     bf_groups *const whole = x->part[x->place[i].part].whole;
     return of->aggregate->order == SHARE_OF_SUM ? results_take_shares(groups, whole, o, which, r)
                                                 : results_take(groups, o, which, scale, r);
@@ -285,7 +284,7 @@ static bf_status take_reduction(const shown *s, int i, shown_column *c) {
         free(keys);
     }
     if (st == BF_OK) st = spread(s, s->asked->result[i].aggregate, &f, c);
-    c->time = time_of_result(x->table, i);
+    c->form.time = time_of_result(x->table, i);
     free_found(&f);
     return st;
 }
@@ -332,14 +331,14 @@ static int take_order(const shown *s, int i, shown_column *c) {
         code != EXIT_DONE || !(wanted.tagged || wanted.wide) ||
         (untag(&f.groups, f.n, wanted.wide) && untag(&f.total, f.has_total, wanted.wide));
     const bf_status st = !good ? BF_E_MEMORY : code == EXIT_DONE ? spread(s, w, &f, c) : BF_OK;
-    c->time = m->time;
+    c->form.time = m->form.time;
     free(keys);
     free_found(&f);
     return st == BF_OK ? code : shown_failed(s, st);
 }
 
 static int copy_counts(const shown *s, shown_column *c) {
-    c->dtype = BF_I64;
+    c->form.dtype = BF_I64;
     c->array = malloc(shown_rows(s) * sizeof(int64_t));
     if (!c->array) return shown_failed(s, BF_E_MEMORY);
     memcpy(c->array, s->counts, shown_rows(s) * sizeof(int64_t));
@@ -370,17 +369,17 @@ static int take_results(shown *s) {
 static structured_field field_of_result(const numbered *x, int i) {
     const asked *a = x->table->asked;
     const asked_result *r = &a->result[i];
-    structured_field field = {.name = r->name, .dtype = BF_I64, .nan = true};
+    structured_field field = {.name = r->name, .form.dtype = BF_I64, .nan = true};
     if (r->value < 0) return field;
     const table_value *const v = &x->table->values[r->value];
     if (x->place[i].kept >= 0) {
         medians_wanted wanted = {.aggregate = r->aggregate, .method = a->method};
         medians_aim(&x->kept[x->place[i].kept], &wanted);
-        field.time = v->time ? BF_TIME_UTC : BF_TIME_NONE; /* between dates is no date */
-        field.scale = v->scale;
-        field.dtype = v->time         ? BF_I64
-                      : wanted.tagged ? BF_F64
-                                      : structured_dtype(wanted.to, wanted.scale);
+        field.form = v->form;
+        if (v->form.time) field.form.time = BF_TIME_UTC; /* between dates is no date */
+        field.form.dtype = v->form.time    ? BF_I64
+                           : wanted.tagged ? BF_F64
+                                           : structured_dtype(wanted.to, wanted.scale);
         return field;
     }
     if (x->place[i].chosen >= 0) {
@@ -391,9 +390,7 @@ static structured_field field_of_result(const numbered *x, int i) {
         r->aggregate->order == SHARE_OF_SUM
             ? BF_F64
             : results_dtype(x->part[x->place[i].part].groups, a->options, x->place[i].which);
-    field.time = time_of_result(x->table, i);
-    field.scale = v->scale;
-    field.dtype = structured_type(dtype, v->scale, field.time);
+    field.form = structured_form((units_form){dtype, v->form.scale, time_of_result(x->table, i)});
     return field;
 }
 
@@ -402,11 +399,8 @@ void shown_fields(const numbered *x, const int64_t longest[], structured_field f
     const int keys = t->asked->keys;
     for (int i = 0; i < keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
-        fields[i] = (structured_field){.name = table_key_name(t, i),
-                                       .dtype = structured_type(c->dtype, c->scale, c->time),
-                                       .time = c->time,
-                                       .scale = c->scale,
-                                       .width = longest[i]};
+        fields[i] = (structured_field){
+            .name = table_key_name(t, i), .form = structured_form(c->form), .width = longest[i]};
     }
     for (int i = 0; i < t->asked->results; i++) {
         fields[keys + i] = field_of_result(x, i);
@@ -459,7 +453,8 @@ static void *gather(void *from, size_t bytes, const int64_t *order, int64_t n) {
  * memory row by row. */
 static bool gather_column(shown_column *c, const int64_t *order, int64_t n) {
     bool good = true;
-    if (c->array) good = (c->array = gather(c->array, bf_dtype_size(c->dtype), order, n)) != NULL;
+    if (c->array)
+        good = (c->array = gather(c->array, bf_dtype_size(c->form.dtype), order, n)) != NULL;
     if (c->values && good)
         good = (c->values = gather(c->values, sizeof *c->values, order, n)) != NULL;
     if (c->valid && good) good = (c->valid = gather(c->valid, 1, order, n)) != NULL;
@@ -488,9 +483,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
     for (int i = 0; i < s->count; i++) {
         const shown_column *c = &s->columns[i];
         columns[i] = (sheet_column){.name = s->names[i],
-                                    .dtype = c->dtype,
-                                    .scale = c->scale,
-                                    .time = c->time,
+                                    .form = c->form,
                                     .array = c->array,
                                     .values = c->values,
                                     .strings = c->offsets ? &c->strings : NULL,
@@ -511,7 +504,7 @@ static int put_sheet(FILE *f, shown *s, double began) {
 bf_value shown_value(const shown_column *c, int64_t row) {
     const bf_value none = {.dtype = BF_NONE};
     if (c->valid && !c->valid[row]) return none;
-    return c->array ? output_element(c->dtype, c->scale, c->array, row) : c->values[row];
+    return c->array ? output_element(c->form.dtype, c->form.scale, c->array, row) : c->values[row];
 }
 
 void shown_close(shown *s) {

@@ -9,9 +9,7 @@
 
 /* A column, of each group and, in the row behind them, of all rows. */
 typedef struct shown_column {
-    bf_dtype dtype;    /* the array's; BF_NONE: it has none */
-    int scale;         /* the integers are in units of 10^-scale */
-    bf_time_kind time; /* what times the integers are */
+    units_form form; /* the array's; BF_NONE: it has none */
     char *array;
     bf_value *values;
     int64_t *offsets; /* where strings begin, or NULL */

@@ -57,7 +57,7 @@ static int64_t take_doubles(const by_hist *x, const table_value *v, double *to) 
     int64_t n = 0;
     for (int64_t i = 0; i < x->table.n; i++) {
         if (!has_value(x, i)) continue;
-        to[n++] = units_double(v->array.dtype, v->scale, v->array.data, i) + 0.0;
+        to[n++] = units_double(v->array.dtype, v->form.scale, v->array.data, i) + 0.0;
     }
     return n;
 }
@@ -65,7 +65,7 @@ static int64_t take_doubles(const by_hist *x, const table_value *v, double *to) 
 /* Leaves times likewise, in units of the form; -1: 64 bits do not hold one of them. */
 static int64_t take_times(const by_hist *x, int64_t *to) {
     const table_value *v = &x->table.values[0];
-    const int64_t power = (int64_t)text_power_of_ten(x->form.scale - v->scale);
+    const int64_t power = (int64_t)text_power_of_ten(x->form.scale - v->form.scale);
     int64_t n = 0;
     for (int64_t i = 0; i < x->table.n; i++) {
         if (!has_value(x, i)) continue;
@@ -93,12 +93,13 @@ static int find_form(by_hist *x) {
     const table_value *v = &x->table.values[0];
     const int scale = hist_bins_scale(&x->bins);
     const bool given = x->options.edges || x->options.range;
-    if (given && !v->time != !x->bins.times)
+    if (given && !v->form.time != !x->bins.times)
         return fail(EXIT_USAGE, x->asked.file, "--edges and --range are %s, and %s has %s",
                     x->bins.times ? "times" : "numbers", x->asked.value[0].text,
-                    v->time ? "times" : "numbers");
+                    v->form.time ? "times" : "numbers");
     x->form = (units_form){BF_F64, 0, BF_TIME_NONE};
-    if (v->time) x->form = (units_form){BF_I64, v->scale > scale ? v->scale : scale, v->time};
+    if (v->form.time)
+        x->form = (units_form){BF_I64, v->form.scale > scale ? v->form.scale : scale, v->form.time};
     return EXIT_DONE;
 }
 
@@ -240,7 +241,7 @@ static bf_status begin_counts(by_hist *x) {
     x->keys = NULL;
     x->others.nan = x->others.below = x->others.above = x->others.count = 0;
     if (x->room > 0) memset(x->counts, 0, (size_t)(x->room * x->n) * sizeof *x->counts);
-    for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
+    for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].form.dtype;
     return bf_dictionary_create(x->context, t->asked->keys, dtypes, &x->keys);
 }
 

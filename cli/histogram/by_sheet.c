@@ -62,15 +62,11 @@ static bf_status take_key(const by_counts *x, int k, by_rows *r) {
     uint8_t *known = hold(r, (size_t)r->n);
     const bf_array valid = bf_array_of(BF_BOOL, known, r->n);
     if (!known) return BF_E_MEMORY;
-    r->columns[k] = (sheet_column){.name = table_key_name(t, k),
-                                   .dtype = c->dtype,
-                                   .scale = c->scale,
-                                   .time = c->time,
-                                   .typed = t->typed,
-                                   .valid = known};
-    if (c->dtype == BF_NONE) return take_strings(x, k, r, &valid);
-    void *array = hold(r, (size_t)r->n * bf_dtype_size(c->dtype));
-    const bf_array values = bf_array_of(c->dtype, array, r->n);
+    r->columns[k] = (sheet_column){
+        .name = table_key_name(t, k), .form = c->form, .typed = t->typed, .valid = known};
+    if (c->form.dtype == BF_NONE) return take_strings(x, k, r, &valid);
+    void *array = hold(r, (size_t)r->n * bf_dtype_size(c->form.dtype));
+    const bf_array values = bf_array_of(c->form.dtype, array, r->n);
     r->columns[k].array = array;
     return array ? bf_dictionary_values(x->keys, k, &numbers, &values, &valid) : BF_E_MEMORY;
 }
@@ -84,11 +80,7 @@ static uint64_t edge_at(const by_counts *x, int64_t i) {
 }
 
 static sheet_column edge_column(const by_counts *x, const char *name, const void *edges) {
-    return (sheet_column){.name = name,
-                          .dtype = x->form.dtype,
-                          .scale = x->form.scale,
-                          .time = x->form.time,
-                          .array = edges};
+    return (sheet_column){.name = name, .form = x->form, .array = edges};
 }
 
 static const char *value_name(const by_counts *x) {
@@ -116,7 +108,7 @@ static bf_status make_rows(const by_counts *x, const int64_t *list, int64_t grou
     r->columns[keys] = edge_column(x, "lo", r->lo);
     r->columns[keys + 1] = edge_column(x, "hi", r->hi);
     r->columns[keys + 2] =
-        (sheet_column){.name = value_name(x), .dtype = value_dtype(x), .array = r->shown};
+        (sheet_column){.name = value_name(x), .form.dtype = value_dtype(x), .array = r->shown};
     bf_status st = BF_OK;
     for (int k = 0; k < keys && st == BF_OK; k++) st = take_key(x, k, r);
     return st;
@@ -140,9 +132,8 @@ static void title_of(const by_counts *x, const by_rows *r, char title[TITLE]) {
             snprintf(text, sizeof text, "%.*s", (int)(at[1] < TITLE ? at[1] : TITLE - 1),
                      c->strings->bytes);
         } else if (c->valid[0]) {
-            const bf_value v = output_element(c->dtype, c->scale, c->array, 0);
-            const bf_value timed = value_of_time(v, c->time);
-            output_format(&timed, false, text);
+            const bf_value v = sheet_value(c, 0);
+            output_format(&v, false, text);
         }
         char shown[TITLE];
         utf8_copy(shown, sizeof shown, text);

@@ -207,9 +207,11 @@ static bf_dtype dtype_of(const hist *h) {
     const expressed *x = &h->expressed;
     bool text = false;
     for (int i = 0; i < x->file_count; i++) text = text || x->inputs[i].source.text;
-    if (x->time) return BF_I64;
-    if (!text || !units_are_integers(x->dtype)) return x->dtype;
-    return !hist_bins_are_wide(&h->bins) ? BF_F64 : x->dtype == BF_I128 ? BF_I64 : x->dtype;
+    if (x->form.time) return BF_I64;
+    if (!text || !units_are_integers(x->form.dtype)) return x->form.dtype;
+    return !hist_bins_are_wide(&h->bins) ? BF_F64
+           : x->form.dtype == BF_I128    ? BF_I64
+                                         : x->form.dtype;
 }
 
 static int take_form(hist *h) {
@@ -217,7 +219,9 @@ static int take_form(hist *h) {
     const options *o = h->options;
     const int scale = hist_bins_scale(&h->bins);
     h->dtype = dtype_of(h);
-    if (x->time) h->times = (units_form){BF_I64, x->scale > scale ? x->scale : scale, x->time};
+    if (x->form.time)
+        h->times =
+            (units_form){BF_I64, x->form.scale > scale ? x->form.scale : scale, x->form.time};
     return o->edges || o->range ? hist_bins_take_form(&h->bins, h->times, o->files[0]) : EXIT_DONE;
 }
 
@@ -322,8 +326,8 @@ static int next_results(hist *h, taken *t) {
     if (t->n > 0) code = expressed_compute(x, &results);
     if (code != EXIT_DONE || t->n == 0) return code;
     t->results = expressed_present(results);
-    const bool same = results.all.dtype == h->dtype && x->scale == h->times.scale;
-    return same ? EXIT_DONE : convert(h, x->scale, &t->results);
+    const bool same = results.all.dtype == h->dtype && x->form.scale == h->times.scale;
+    return same ? EXIT_DONE : convert(h, x->form.scale, &t->results);
 }
 
 static int next_rows(hist *h, rows *r, taken *t) {

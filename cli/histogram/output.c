@@ -121,9 +121,10 @@ static bf_value bin_value(const shown *x, int64_t i) {
 }
 
 static sheet_column value_column(const shown *x) {
-    if (x->density) return (sheet_column){.name = "density", .dtype = BF_F64, .array = x->density};
-    if (x->sums) return (sheet_column){.name = "weight", .dtype = BF_F64, .array = x->sums};
-    return (sheet_column){.name = "count", .dtype = BF_I64, .array = x->counts};
+    if (x->density)
+        return (sheet_column){.name = "density", .form.dtype = BF_F64, .array = x->density};
+    if (x->sums) return (sheet_column){.name = "weight", .form.dtype = BF_F64, .array = x->sums};
+    return (sheet_column){.name = "count", .form.dtype = BF_I64, .array = x->counts};
 }
 
 /* Dates, unless an edge is within a day. */
@@ -141,9 +142,9 @@ static int put_fields(FILE *f, const shown *x, const sheet *s) {
                        kind = own == BF_TIME_DATE ? kind_of_edges(x, s->columns->values) : own;
     for (int i = 0; i < 3; i++)
         fields[i] = (structured_field){.name = s->columns[i].name,
-                                       .dtype = i < 2 ? BF_I64 : s->columns[i].dtype,
-                                       .time = i < 2 ? kind : BF_TIME_NONE,
-                                       .scale = x->subject->scale};
+                                       .form.dtype = i < 2 ? BF_I64 : s->columns[i].form.dtype,
+                                       .form.time = i < 2 ? kind : BF_TIME_NONE,
+                                       .form.scale = x->subject->scale};
     const int code = structured_begin(f, fields, 3, s->rows);
     return code == EXIT_DONE ? structured_put(f, fields, s) : code;
 }
@@ -218,7 +219,7 @@ static void put_json(FILE *f, const shown *x) {
     const bf_histogram_info *h = &x->info;
     json_begin(f, report_command_name(), x->subject->file);
     json_text(f, "column", x->subject->column);
-    json_text(f, "dtype", output_type(h->dtype, 0, x->subject->time));
+    json_text(f, "dtype", output_type((units_form){h->dtype, 0, x->subject->time}));
     json_integer(f, "n", h->count);
     json_integer(f, "bins", h->bins);
     put_edges(f, x);

@@ -41,9 +41,9 @@ static npy_header header_of(const expressed *x) {
         header.fortran = header.fortran && !x->inputs[i].options.ordered;
     if (o->input.text.skip_nulls) header.count = -1;
     header.swap = false;
-    header.dtype = x->time ? BF_I64 : x->dtype;
-    header.time = x->time;
-    header.scale = x->scale;
+    header.dtype = x->form.time ? BF_I64 : x->form.dtype;
+    header.time = x->form.time;
+    header.scale = x->form.scale;
     return header;
 }
 
@@ -63,8 +63,8 @@ static int take_times(mapped *m, bf_array *results) {
     int64_t *const units = buffer_take(&m->times, (size_t)n * sizeof *units);
     if (!units) return fail_status(BF_E_MEMORY, NULL, m->output.name);
     for (int64_t i = 0; i < n; i++) {
-        const bf_value value = output_element(results->dtype, x->scale, results->data, i);
-        if (!npy_time_units(&value, x->time, x->scale, &units[i]))
+        const bf_value value = output_element(results->dtype, x->form.scale, results->data, i);
+        if (!npy_time_units(&value, x->form.time, x->form.scale, &units[i]))
             return fail(EXIT_DATA, m->output.name,
                         "64 bits do not hold a time in its unit, nanoseconds at the finest");
     }
@@ -79,10 +79,10 @@ static int write_results(mapped *m, int64_t *count) {
     while ((code = expressed_next(x, most)) == EXIT_DONE && x->n > 0) {
         expressed_results results;
         code = expressed_compute(x, &results);
-        if (code == EXIT_DONE && x->dtype != m->dtype) code = change_dtype(m);
+        if (code == EXIT_DONE && x->form.dtype != m->dtype) code = change_dtype(m);
         if (code != EXIT_DONE) return code;
         bf_array present = expressed_present(results);
-        if (x->time) code = take_times(m, &present);
+        if (x->form.time) code = take_times(m, &present);
         if (code != EXIT_DONE) return code;
         code = array_output_write(&m->output, present.data, present.shape[0]);
         if (code != EXIT_DONE) return code;
@@ -106,7 +106,7 @@ static int open_inputs(mapped *m, const options *o) {
 static int write_file(mapped *m, const options *o, int64_t *count) {
     const npy_header header = header_of(&m->expressed);
     *count = 0;
-    m->dtype = m->expressed.dtype;
+    m->dtype = m->expressed.form.dtype;
     m->fixed = header.count >= 0 && strcmp(o->output, "-") == 0;
     const int code = array_output_open(&m->output, o->output, &header);
     if (code != EXIT_DONE) return code;

@@ -12,7 +12,9 @@ enum { ROOM = 1 << 16 };
 
 static int no_memory(const char *name) { return fail_status(BF_E_MEMORY, NULL, name); }
 
-static size_t bytes_of(const column *c, int64_t n) { return (size_t)n * bf_dtype_size(c->dtype); }
+static size_t bytes_of(const column *c, int64_t n) {
+    return (size_t)n * bf_dtype_size(c->form.dtype);
+}
 
 static bool reserve(columns *c, int64_t n) {
     if (n <= c->room) return true;
@@ -30,7 +32,7 @@ static bool reserve(columns *c, int64_t n) {
 static int64_t cost_of(const columns *c, const columns_limit *limit, int64_t n) {
     int64_t row = 0;
     for (int k = 0; k < c->count; k++)
-        row += (int64_t)bf_dtype_size(c->of[k].dtype) + limit->beside;
+        row += (int64_t)bf_dtype_size(c->of[k].form.dtype) + limit->beside;
     return n > INT64_MAX / (row + 1) ? INT64_MAX : n * row;
 }
 
@@ -71,10 +73,8 @@ static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
 int columns_settle(columns *c, const rows *r) {
     bool strings = false;
     for (int k = 0; k < c->count; k++) {
-        c->of[k].dtype = rows_dtype(r, k);
-        c->of[k].scale = rows_scale(r, k);
-        c->of[k].time = rows_time(r, k);
-        strings = strings || c->of[k].dtype == BF_NONE;
+        c->of[k].form = units_of_rows(r, k);
+        strings = strings || c->of[k].form.dtype == BF_NONE;
     }
     return strings ? ROWS_STRINGS : EXIT_DONE;
 }
@@ -156,16 +156,10 @@ static bool copy_columns(columns *c, const columns *from) {
     c->of = calloc((size_t)c->count, sizeof *c->of);
     bool good = c->of != NULL;
     for (int k = 0; good && k < c->count; k++) {
-        c->of[k].dtype = from->of[k].dtype;
-        c->of[k].scale = from->of[k].scale;
-        c->of[k].time = from->of[k].time;
+        c->of[k].form = from->of[k].form;
         if (from->of[k].name) good = (c->of[k].name = strdup(from->of[k].name)) != NULL;
     }
     return good;
-}
-
-units_form columns_form(const columns *c, int k) {
-    return (units_form){c->of[k].dtype, c->of[k].scale, c->of[k].time};
 }
 
 static int check_columns(const columns *c, const columns *from, const char *name,
@@ -174,10 +168,10 @@ static int check_columns(const columns *c, const columns *from, const char *name
         return fail(EXIT_DATA, name, "cannot make a total: this has %d columns, %s has %d",
                     from->count, first, c->count);
     for (int k = 0; k < c->count; k++) {
-        units_form both = columns_form(c, k);
-        if (units_join(&both, columns_form(from, k))) continue;
+        units_form both = c->of[k].form;
+        if (units_join(&both, from->of[k].form)) continue;
         fail(EXIT_DATA, name, "cannot make a total of different dtypes: this is %s, %s is %s",
-             bf_dtype_name(from->of[k].dtype), first, bf_dtype_name(c->of[k].dtype));
+             bf_dtype_name(from->of[k].form.dtype), first, bf_dtype_name(c->of[k].form.dtype));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
     }
@@ -186,25 +180,22 @@ static int check_columns(const columns *c, const columns *from, const char *name
 
 /* Brings the numbers of a column to a form that was joined from theirs, with room for so many. */
 static bf_status bring(column *c, units_form to, int64_t room) {
-    const units_form from = {c->dtype, c->scale, c->time};
     char *more = realloc(c->numbers, (size_t)room * bf_dtype_size(to.dtype) + 1);
     if (!more) return BF_E_MEMORY;
     c->numbers = more;
-    if (!units_bring(from, more, c->n, to, more)) return BF_E_OVERFLOW;
-    c->dtype = to.dtype;
-    c->scale = to.scale;
-    c->time = to.time;
+    if (!units_bring(c->form, more, c->n, to, more)) return BF_E_OVERFLOW;
+    c->form = to;
     return BF_OK;
 }
 
 static bf_status append_column(columns *c, int k, const columns *from) {
     const column *other = &from->of[k];
     column *into = &c->of[k];
-    units_form both = columns_form(c, k);
-    units_join(&both, columns_form(from, k));
+    units_form both = into->form;
+    units_join(&both, other->form);
     const bf_status st = bring(into, both, c->room);
     if (st != BF_OK) return st;
-    if (!units_bring(columns_form(from, k), other->numbers, other->n, both,
+    if (!units_bring(other->form, other->numbers, other->n, both,
                      into->numbers + bytes_of(into, into->n)))
         return BF_E_OVERFLOW;
     into->n += other->n;
@@ -224,5 +215,5 @@ int columns_append(columns *c, const columns *from, const char *name, const char
 }
 
 bf_array columns_array(const columns *c, int k) {
-    return bf_array_of(c->of[k].dtype, c->of[k].numbers, c->of[k].n);
+    return bf_array_of(c->of[k].form.dtype, c->of[k].numbers, c->of[k].n);
 }

@@ -6,9 +6,7 @@
 #include "work/units.h"
 
 typedef struct column {
-    bf_dtype dtype;
-    int scale;         /* the scale of integers: they are in units of 10^-scale */
-    bf_time_kind time; /* they are times */
+    units_form form;
     char *numbers;
     int64_t n, nulls; /* numbers; rows that were left out, for they have no value */
     char *name;       /* a column of text has one; NULL: of an array */
@@ -47,8 +45,6 @@ void columns_close(columns *c);
 /* Appends the numbers of `from`, which a file of this name has, to c, which may be empty: its
  * columns are those of the file `first`. They have the form that holds both then. */
 int columns_append(columns *c, const columns *from, const char *name, const char *first);
-
-units_form columns_form(const columns *c, int k);
 
 bf_array columns_array(const columns *c, int k);
 

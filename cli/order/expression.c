@@ -44,7 +44,8 @@ static int add_gaps(ordering *r, const uint8_t *valid) {
 static int add_results(ordering *r) {
     expressed_results results;
     int code = expressed_compute(&r->expressed, &results);
-    if (code == EXIT_DONE && results.all.dtype != r->results.of[0].dtype) return ROWS_RESETTLED;
+    if (code == EXIT_DONE && results.all.dtype != r->results.of[0].form.dtype)
+        return ROWS_RESETTLED;
     if (code == EXIT_DONE) code = add_gaps(r, results.valid);
     if (code != EXIT_DONE) return code;
     const bf_array present = expressed_present(results);
@@ -58,11 +59,7 @@ static int load_once(ordering *r) {
     int code = expressed_parse(x);
     columns_close(&r->results);
     if (code == EXIT_DONE) code = columns_open(&r->results, 1, x->files[0]);
-    if (code == EXIT_DONE) {
-        r->results.of[0].dtype = x->dtype;
-        r->results.of[0].scale = x->scale;
-        r->results.of[0].time = x->time;
-    }
+    if (code == EXIT_DONE) r->results.of[0].form = x->form;
     while (code == EXIT_DONE && (code = expressed_next(x, most)) == EXIT_DONE && x->n > 0)
         code = add_results(r);
     return code;
@@ -111,8 +108,8 @@ static int put_answer(const ordering *r, output *out, double began) {
     const question *q = r->question;
     const subject s = {.file = r->expressed.files[0],
                        .array = columns_array(&r->results, 0),
-                       .scale = r->results.of[0].scale,
-                       .time = r->results.of[0].time,
+                       .scale = r->results.of[0].form.scale,
+                       .time = r->results.of[0].form.time,
                        .owned = true,
                        .nulls = r->results.of[0].nulls};
     answer a;

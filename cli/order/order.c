@@ -182,8 +182,8 @@ static int answer_columns(order *x, const columns *c, const char *file, double b
         const subject s = {.file = file,
                            .column = c->count > 1 ? c->of[k].name : NULL,
                            .array = columns_array(c, k),
-                           .scale = c->of[k].scale,
-                           .time = c->of[k].time,
+                           .scale = c->of[k].form.scale,
+                           .time = c->of[k].form.time,
                            .owned = true,
                            .nulls = c->of[k].nulls};
         code = answer_subject(x, &s, began);

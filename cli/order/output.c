@@ -38,16 +38,17 @@ static int put_sheet(const answer *x, const question *q, output *out, const doub
     int n = 0;
     if (x->column) columns[n++] = (sheet_column){.name = "column", .title = x->column};
     if (percents)
-        columns[n++] =
-            (sheet_column){.name = "percent", .dtype = BF_F64, .array = percents, .decimal = true};
+        columns[n++] = (sheet_column){
+            .name = "percent", .form.dtype = BF_F64, .array = percents, .decimal = true};
     columns[n++] = (sheet_column){.name = "value",
-                                  .dtype = x->values.dtype,
-                                  .scale = x->scale,
-                                  .time = time_of(x, q),
+                                  .form.dtype = x->values.dtype,
+                                  .form.scale = x->scale,
+                                  .form.time = time_of(x, q),
                                   .array = x->values.data};
     if (x->beside)
-        columns[n++] = (sheet_column){
-            .name = q->kind == ORDER_TOP ? "index" : "count", .dtype = BF_I64, .array = x->beside};
+        columns[n++] = (sheet_column){.name = q->kind == ORDER_TOP ? "index" : "count",
+                                      .form.dtype = BF_I64,
+                                      .array = x->beside};
     if (file) columns[n++] = output_file_column(x->file);
     const sheet s = {.columns = columns, .count = n, .rows = answer_count(x)};
     const enum sheet_form form = sheet_form_of(q->options);
@@ -114,7 +115,7 @@ static void put_head(const answer *x, const question *q, FILE *f) {
     json_begin(f, report_command_name(), x->file);
     json_text(f, "column", x->column);
     json_text(f, "expression", q->options->expression);
-    json_text(f, "dtype", output_type(x->info.dtype, x->info.scale, x->time));
+    json_text(f, "dtype", output_type((units_form){x->info.dtype, x->info.scale, x->time}));
     json_integer(f, "n", x->info.count);
     if (q->options->input.text.skip_nulls) json_integer(f, "null", x->nulls);
     if (q->kind == ORDER_QUANTILE) put_percents(q, f);

@@ -53,7 +53,7 @@ static int open_columns(const sorted *x, sorted_column **of, const columns *c, c
     *of = calloc((size_t)c->count, sizeof **of);
     int code = *of ? EXIT_DONE : no_memory(file);
     for (int k = 0; k < c->count && code == EXIT_DONE; k++)
-        code = open_column(x, &(*of)[k], columns_form(c, k), c->count, file);
+        code = open_column(x, &(*of)[k], c->of[k].form, c->count, file);
     return code;
 }
 
@@ -343,8 +343,8 @@ static int put_columns(sorted *x, const columns *c, const sorted_column *of, con
         answer all = answer_of(q, &of[k], &none);
         all.file = file;
         all.column = c->count > 1 ? c->of[k].name : NULL;
-        all.info.dtype = c->of[k].dtype;
-        all.info.scale = c->of[k].scale;
+        all.info.dtype = c->of[k].form.dtype;
+        all.info.scale = c->of[k].form.scale;
         all.nulls = c->of[k].nulls;
         all.info.count = n - all.nulls;
         all.seconds = progress_clock() - began;
@@ -377,7 +377,7 @@ static int open_total(sorted *x, const char *file) {
     const options *o = x->question->options;
     int code = columns_append(&x->total, &x->columns, file, o->files[0]);
     for (int k = 0; x->totals && k < x->total.count && code == EXIT_DONE; k++)
-        code = bring_column(x, &x->totals[k], columns_form(&x->total, k), file);
+        code = bring_column(x, &x->totals[k], x->total.of[k].form, file);
     if (code != EXIT_DONE || x->totals) return code;
     return open_columns(x, &x->totals, &x->total, "total");
 }

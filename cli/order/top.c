@@ -35,7 +35,7 @@ bool top_wanted(const question *q) {
 /* ---- one column ------------------------------------------------------------------------------ */
 
 static size_t bytes_of(const top_column *c, int64_t n) {
-    return (size_t)n * bf_dtype_size(c->dtype);
+    return (size_t)n * bf_dtype_size(c->form.dtype);
 }
 
 /* The numbers that are held at most. */
@@ -76,8 +76,9 @@ static bf_status find_first(top_column *c, const question *q, const int64_t *ind
     const bf_order_options rules = answer_rules(q);
     char *values = malloc(bytes_of(c, k) + 1);
     int64_t *at = malloc((size_t)k * sizeof *at + 1);
-    const bf_array all = bf_array_of(c->dtype, c->values, c->held),
-                   first = bf_array_of(c->dtype, values, k), positions = bf_array_of(BF_I64, at, k);
+    const bf_array all = bf_array_of(c->form.dtype, c->values, c->held),
+                   first = bf_array_of(c->form.dtype, values, k),
+                   positions = bf_array_of(BF_I64, at, k);
     bf_status st = values && at ? BF_OK : BF_E_MEMORY;
     if (st == BF_OK && k > 0) st = bf_top(q->context, &all, 0, k, &rules, &first, &positions);
     for (int64_t i = 0; st == BF_OK && i < k; i++)
@@ -118,20 +119,16 @@ static bf_status add_numbers(top_column *c, const question *q, const rows_number
     return st;
 }
 
-static units_form form_of(const top_column *c) { return (units_form){c->dtype, c->scale, c->time}; }
-
 /* Appends the first numbers of a column; both are brought to a form that was joined from theirs. */
 static bf_status append_numbers(top_column *c, const top_column *from, units_form to) {
-    const units_form before = form_of(c);
+    const units_form before = c->form;
     const int64_t held = c->held + from->first;
-    c->dtype = to.dtype;
-    c->scale = to.scale;
-    c->time = to.time;
+    c->form = to;
     char *more = realloc(c->values, bytes_of(c, held) + 1);
     if (!more) return BF_E_MEMORY;
     c->values = more;
     if (!units_bring(before, more, c->held, to, more) ||
-        !units_bring(form_of(from), from->values, from->first, to, more + bytes_of(c, c->held)))
+        !units_bring(from->form, from->values, from->first, to, more + bytes_of(c, c->held)))
         return BF_E_OVERFLOW;
     c->held = c->room = held;
     return BF_OK;
@@ -153,10 +150,12 @@ static bf_status join_columns(top_column *c, const question *q, const top_column
 /* Leaves the NaNs out, which are last, if they are skipped. */
 static bf_status leave_nans(top_column *c, const question *q) {
     const bf_order_options rules = answer_rules(q);
-    if (rules.nan != BF_NAN_SKIP || bf_dtype_kind(c->dtype) != 'f' || c->first == 0) return BF_OK;
-    uint64_t nan = key_nan(c->dtype);
-    const bf_array values = bf_array_of(c->dtype, c->values, c->first),
-                   wanted = bf_array_of(c->dtype, &nan, 1), to = bf_array_of(BF_I64, &c->first, 1);
+    if (rules.nan != BF_NAN_SKIP || bf_dtype_kind(c->form.dtype) != 'f' || c->first == 0)
+        return BF_OK;
+    uint64_t nan = key_nan(c->form.dtype);
+    const bf_array values = bf_array_of(c->form.dtype, c->values, c->first),
+                   wanted = bf_array_of(c->form.dtype, &nan, 1),
+                   to = bf_array_of(BF_I64, &c->first, 1);
     return bf_searchsorted(q->context, &values, &wanted, false, &rules, &to);
 }
 
@@ -172,11 +171,7 @@ static void free_columns(top_column **of, int n) {
 
 static int make_columns(top_column **of, const columns *c, const char *file) {
     *of = calloc((size_t)c->count, sizeof **of);
-    for (int k = 0; *of && k < c->count; k++) {
-        (*of)[k].dtype = c->of[k].dtype;
-        (*of)[k].scale = c->of[k].scale;
-        (*of)[k].time = c->of[k].time;
-    }
+    for (int k = 0; *of && k < c->count; k++) (*of)[k].form = c->of[k].form;
     return *of ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
 }
 
@@ -237,7 +232,7 @@ static int find_shared(top *x, rows *r) {
     while (code == ROWS_RESETTLED) {
         bool same = true;
         for (int k = 0; k < r->columns; k++)
-            same = same && units_are_same(form_of(&x->of[k]), units_of_rows(r, k));
+            same = same && units_are_same(x->of[k].form, units_of_rows(r, k));
         if (!same) free_columns(&x->of, r->columns);
         if (!same) rows_again(r);
         code = work_end(&x->work, same ? EXIT_DONE : find_columns(x, r), false);
@@ -299,13 +294,13 @@ static int put_columns(top *x, const columns *c, const top_column *of, const cha
     for (int k = 0; k < c->count && code == EXIT_DONE; k++) {
         const answer a = {.file = file,
                           .column = c->count > 1 ? c->of[k].name : NULL,
-                          .info = {.dtype = of[k].dtype,
-                                   .scale = of[k].scale,
+                          .info = {.dtype = of[k].form.dtype,
+                                   .scale = of[k].form.scale,
                                    .count = of[k].added - of[k].nulls},
-                          .scale = of[k].scale,
-                          .time = of[k].time,
+                          .scale = of[k].form.scale,
+                          .time = of[k].form.time,
                           .nulls = of[k].nulls,
-                          .values = bf_array_of(of[k].dtype, of[k].values, of[k].first),
+                          .values = bf_array_of(of[k].form.dtype, of[k].values, of[k].first),
                           .beside = of[k].index,
                           .seconds = progress_clock() - began};
         code = answer_put(&a, x->question, x->output, o->file_count > 1 || o->total);
@@ -318,7 +313,7 @@ static int add_to_total(top *x, const char *file) {
     if (code == EXIT_DONE && !x->totals) code = make_columns(&x->totals, &x->total, file);
     for (int k = 0; k < x->total.count && code == EXIT_DONE; k++) {
         const bf_status st =
-            join_columns(&x->totals[k], x->question, &x->of[k], columns_form(&x->total, k));
+            join_columns(&x->totals[k], x->question, &x->of[k], x->total.of[k].form);
         if (st != BF_OK)
             code = st == BF_E_OVERFLOW ? rows_refuse_scale(file)
                                        : fail_status(st, x->question->context, file);

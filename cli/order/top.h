@@ -10,9 +10,7 @@
 
 /* The first K numbers of a column, and those behind them that were added since they were found. */
 typedef struct top_column {
-    bf_dtype dtype;
-    int scale;         /* the scale of integers */
-    bf_time_kind time; /* they are times */
+    units_form form;
     char *values;
     int64_t *index;  /* the indices of the first ones */
     int64_t *behind; /* the indices of those behind them; NULL: they are the last rows that were

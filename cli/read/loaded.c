@@ -12,7 +12,7 @@ static table_column *column_of(const table *t, int i) { return &t->columns[t->ta
 
 /* Adds n numbers behind those of so many rows. */
 static bool add_numbers(loaded_column *to, const table_column *c, int64_t before, int64_t n) {
-    const size_t size = bf_dtype_size(c->dtype);
+    const size_t size = bf_dtype_size(c->form.dtype);
     char *at = buffer_grow(&to->numbers, (size_t)(before + n) * size);
     if (at) memcpy(at + (size_t)before * size, c->view.numbers.data, (size_t)n * size);
     return at;
@@ -54,7 +54,7 @@ static int add_rows(loaded *l, const table *t) {
     for (int i = 0; i < l->shown.count && good; i++) {
         const table_column *c = column_of(t, i);
         loaded_column *to = &l->columns[i];
-        good = (c->dtype == BF_NONE ? add_strings : add_numbers)(to, c, before, t->n) &&
+        good = (c->form.dtype == BF_NONE ? add_strings : add_numbers)(to, c, before, t->n) &&
                add_valid(to, &c->view.column, before, t->n);
     }
     l->shown.rows += t->n;
@@ -152,12 +152,12 @@ static int show_column(loaded *l, int i, const table_column *c) {
     loaded_column *from = &l->columns[i];
     bitfold_read_column *to = &l->shown.columns[i];
     *to = (bitfold_read_column){.name = strdup(c->name),
-                                .dtype = c->dtype,
-                                .scale = c->scale,
-                                .time = c->time,
+                                .dtype = c->form.dtype,
+                                .scale = c->form.scale,
+                                .time = c->form.time,
                                 .nulls = from->nulls,
                                 .valid = from->nulls > 0 ? (uint8_t *)from->valid.at : NULL};
-    if (to->name && c->dtype != BF_NONE) return show_numbers(from, to, l->shown.rows);
+    if (to->name && c->form.dtype != BF_NONE) return show_numbers(from, to, l->shown.rows);
     return to->name && show_strings(from, to, l->shown.rows) ? EXIT_DONE
                                                              : fail_status(BF_E_MEMORY, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static bf_status take_numbers(const task *t, const list *x, const bf_state *stat
                               const bf_state *powers, described *d) {
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(state, &info);
-    d->dtype = output_type(info.dtype, info.scale, d->time);
+    d->dtype = output_type((units_form){info.dtype, info.scale, d->time});
     d->nulls = x->seen - info.count;
     const bf_status st = bf_state_description(state, &t->options->rules, &d->values);
     return st == BF_OK && powers && !d->time ? take_powers(t, powers, d) : st;

@@ -50,9 +50,9 @@ bool expressions_split(const char *list, char *texts[]) {
 
 /* Integers of text have the greatest scale of all; what else differs becomes f64. */
 static units_form find_form(const expressions *x) {
-    units_form form = {x->all[0].dtype, x->all[0].scale, BF_TIME_NONE};
+    units_form form = {x->all[0].form.dtype, x->all[0].form.scale, BF_TIME_NONE};
     for (int i = 1; i < x->count; i++) {
-        const units_form other = {x->all[i].dtype, x->all[i].scale, BF_TIME_NONE};
+        const units_form other = {x->all[i].form.dtype, x->all[i].form.scale, BF_TIME_NONE};
         if (!units_are_same(form, other) && !units_join(&form, other))
             return (units_form){BF_F64, 0, BF_TIME_NONE};
     }
@@ -63,7 +63,7 @@ static units_form find_form(const expressions *x) {
 static int bring(expressions *x, int i) {
     const char *file = x->task->options->files[0];
     const bf_array *from = &x->results[i].all;
-    const units_form own = {from->dtype, x->all[i].scale, BF_TIME_NONE};
+    const units_form own = {from->dtype, x->all[i].form.scale, BF_TIME_NONE};
     const int64_t n = from->shape[0];
     x->numbers[i] = *from;
     if (units_are_same(own, x->form)) return EXIT_DONE;
@@ -134,7 +134,7 @@ static int match_state(expressions *x, bool wide) {
     expressed *one = &x->all[0];
     bf_status st = BF_OK;
     const int code = wide && !one->wide ? expressed_widen(one) : EXIT_DONE;
-    if (code == EXIT_DONE && one->dtype == BF_I128 && !is_wide(x))
+    if (code == EXIT_DONE && one->form.dtype == BF_I128 && !is_wide(x))
         st = wide_state(x->task->context, &x->states[0]);
     return st == BF_OK ? code : fail_status(st, x->task->context, NULL);
 }
@@ -146,7 +146,7 @@ static int parse_all(expressions *x) {
     int code = EXIT_DONE;
     for (int i = 0; i < x->count && code == EXIT_DONE; i++) {
         code = expressed_parse(&x->all[i]);
-        if (code == EXIT_DONE && !units_have(x->all[i].time, x->op))
+        if (code == EXIT_DONE && !units_have(x->all[i].form.time, x->op))
             code = rows_refuse_times(file, bf_reduction_name(x->op));
     }
     x->form = find_form(x);
@@ -192,7 +192,7 @@ static int reduce_inputs(expressions *x) {
         code = work_end(w, code, false);
     }
     if (code != EXIT_DONE || x->count > 1) return code;
-    x->task->time = one->time;
+    x->task->time = one->form.time;
     code = ranks_agree(match_state(x, ranks_any(is_wide(x))));
     return code == EXIT_DONE
                ? task_merge_ranks(x->task, x->op, x->states, 1, one->inputs[0].source.name)

@@ -28,7 +28,7 @@ static void put_head(FILE *f, const result *r) {
     json_begin(f, report_command_name(), r->file);
     json_text(f, "other", r->other);
     output_put_columns(f, r);
-    json_text(f, "dtype", output_type(r->info.dtype, r->info.scale, r->time));
+    json_text(f, "dtype", output_type((units_form){r->info.dtype, r->info.scale, r->time}));
 }
 
 /* Writes the names of columns, where the form has no header of its own. */

@@ -202,8 +202,8 @@ static int put_sheet(const results *r, output *out, const sheet_column *columns,
 
 static int put_values(const results *r, output *out, int64_t first, const block *b, int column) {
     const sheet_column columns[] = {{.name = "value",
-                                     .dtype = r->column[column].dtype,
-                                     .scale = r->units,
+                                     .form.dtype = r->column[column].dtype,
+                                     .form.scale = r->units,
                                      .array = r->exact ? NULL : b->of[column],
                                      .values = r->exact ? b->of[column] : NULL},
                                     output_file_column(r->file),

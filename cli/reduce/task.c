@@ -162,7 +162,7 @@ static int emit_description(task *t, const bf_state *state, const result *r) {
     const bf_status st = bf_state_description(state, &t->options->rules, &d.values);
     if (st != BF_OK) return fail_status(st, context, r->file);
     bf_state_describe(state, &info);
-    d.dtype = output_type(info.dtype, info.scale, d.time);
+    d.dtype = output_type((units_form){info.dtype, info.scale, d.time});
     return described_put(&t->output, &d, 1, bf_context_device(context));
 }
 

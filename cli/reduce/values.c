@@ -108,8 +108,8 @@ static int add_column(const task *t, const running *total, int k, const reduced 
     if (!task_joins(total->states[k], state) ||
         !units_join_times(&total->times[k], rows_time(&x->rows, k))) {
         fail(EXIT_DATA, file, "cannot make a total of different dtypes: this is %s, %s is %s",
-             output_type(b.dtype, b.scale, rows_time(&x->rows, k)), total->first_file,
-             output_type(a.dtype, a.scale, total->times[k]));
+             output_type((units_form){b.dtype, b.scale, rows_time(&x->rows, k)}), total->first_file,
+             output_type((units_form){a.dtype, a.scale, total->times[k]}));
         hint("--dtype f64 reads all text as f64");
         return EXIT_DATA;
     }

@@ -4,10 +4,11 @@
 #include "columns/table.h"
 #include "memory/records.h"
 #include "options/context.h"
-#include "rows/draw.h"
 #include "rows/encode.h"
 #include "rows/written.h"
+#include "runtime/bytes.h"
 #include "runtime/progress.h"
+#include "runtime/random.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,11 +96,11 @@ static int no_memory(const whole *x) {
     return fail_status(BF_E_MEMORY, NULL, x->table.input->source.name);
 }
 
+/* The number of a row depends on the seed and the row's number alone. */
 static const char *draw_key(whole *x, size_t *bytes) {
     char *const to = buffer_take(&x->key, *bytes = 2 * WORD);
-    if (!to) return NULL;
-    encode_word(to, draw_row((uint64_t)x->options.seed, (uint64_t)x->n));
-    encode_word(to + WORD, (uint64_t)x->n);
+    const uint64_t row = (uint64_t)x->n, seed = random_output((uint64_t)x->options.seed, 0);
+    if (to) bytes_put_word(bytes_put_word(to, random_output(seed, row)), row);
     return to;
 }
 

@@ -9,7 +9,7 @@ enum { LINE_BYTES = sizeof(keyed_line) + 256 };
 bf_status keyed_open(keyed *k, running *of, const table *t) {
     bf_dtype dtypes[BF_KEY_COLUMNS_MAX];
     *k = (keyed){.of = of, .table = t};
-    for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].dtype;
+    for (int i = 0; i < t->asked->keys; i++) dtypes[i] = t->columns[t->key_columns[i]].form.dtype;
     return bf_dictionary_create(of->context, t->asked->keys, dtypes, &k->keys);
 }
 
@@ -34,7 +34,7 @@ static int64_t key_bytes(const keyed *k, int64_t row) {
     for (int i = 0; i < t->asked->keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
         const int64_t *offsets = c->view.strings.offsets;
-        bytes += c->dtype == BF_NONE ? offsets[row + 1] - offsets[row] : 16;
+        bytes += c->form.dtype == BF_NONE ? offsets[row + 1] - offsets[row] : 16;
     }
     return bytes;
 }

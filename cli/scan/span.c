@@ -54,11 +54,11 @@ static int settle_integers(running *x, const table_value *on) {
     const char *unit;
     int i = 0;
     if (!take_number(x->own.window_text, &number, &unit))
-        return refuse_span(x, on->time ? "a time, as 7d or 90s" : "a number");
+        return refuse_span(x, on->form.time ? "a time, as 7d or 90s" : "a number");
     while (i < UNITS && strcmp(units[i].name, unit) != 0) i++;
     if (i == UNITS) return refuse_span(x, "a number of w, d, h, m or s");
-    if (*unit && !on->time) return refuse_span(x, "a number, as --on is");
-    if (!count_units(&number, on->scale, units[i].seconds, x->own.center, &x->span.as.u64))
+    if (*unit && !on->form.time) return refuse_span(x, "a number, as --on is");
+    if (!count_units(&number, on->form.scale, units[i].seconds, x->own.center, &x->span.as.u64))
         return refuse_span(x, "above 0, and below 2^64 units of --on");
     x->span.dtype = BF_U64;
     return EXIT_DONE;
@@ -76,7 +76,7 @@ static int settle_floats(running *x) {
 }
 
 int span_settle(running *x, const table_value *on, const char *file) {
-    x->on = on->array.dtype;
+    x->on = on->form.dtype;
     if (bf_dtype_kind(x->on) == 'f' && x->on != BF_F64)
         return fail(EXIT_USAGE, file, "--on is of %s: give no --dtype, or f64",
                     bf_dtype_name(x->on));

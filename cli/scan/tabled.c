@@ -132,8 +132,8 @@ static int open_tabled(tabled *x) {
     int code = open_table(x);
     if (code == EXIT_DONE && rows_too) code = open_written(x);
     if (code == EXIT_DONE) code = settle_rows(&x->table);
-    if (code == EXIT_DONE && v->time) code = rows_refuse_times(file_of(x), r->name);
-    if (code == EXIT_DONE) code = running_settle(r, v->array.dtype, v->scale, file_of(x));
+    if (code == EXIT_DONE && v->form.time) code = rows_refuse_times(file_of(x), r->name);
+    if (code == EXIT_DONE) code = running_settle(r, v->form.dtype, v->form.scale, file_of(x));
     if (code != EXIT_DONE) return code;
     if (r->own.on) code = span_settle(r, &x->table.values[x->batch.on], file_of(x));
     if (code != EXIT_DONE) return code;

@@ -203,8 +203,7 @@ char *field_put(char *text, enum sheet_form form, const sheet_column *c, int64_t
     const char *const whole = text_of(c, row);
     if (whole) return field_put_string(text, form, whole, strlen(whole));
     if (c->strings) return put_string(text, form, c, row, hex);
-    bf_value value = c->array ? output_element(c->dtype, c->scale, c->array, row) : c->values[row];
-    value = value_of_time(value, c->time);
+    const bf_value value = sheet_value(c, row);
     return put_value(text, form, &value, hex && !c->decimal);
 }
 

@@ -21,8 +21,8 @@ void output_format(const bf_value *value, bool hex, char text[BF_VALUE_TEXT]) {
         value_format(value, text);
 }
 
-const char *output_type(bf_dtype dtype, int scale, bf_time_kind time) {
-    return time ? "time" : output_dtype(dtype, scale);
+const char *output_type(units_form form) {
+    return form.time ? "time" : output_dtype(form.dtype, form.scale);
 }
 
 const char *output_dtype(bf_dtype dtype, int scale) {
@@ -154,7 +154,7 @@ static void put_object(FILE *f, const result *r, bool tells_nulls) {
     json_text(f, "column", r->column);
     output_put_columns(f, r);
     json_text(f, "expression", r->expression);
-    json_text(f, "dtype", output_type(r->info.dtype, r->info.scale, r->time));
+    json_text(f, "dtype", output_type((units_form){r->info.dtype, r->info.scale, r->time}));
     json_integer(f, "n", r->info.count);
     fputs(",\"value\":", f);
     json_value(f, &r->value);

@@ -80,7 +80,7 @@ void output_end_line(const output *out, const char *file, const char *other);
 const char *output_dtype(bf_dtype dtype, int scale);
 
 /* Returns the same, but "time" if the integers are times. */
-const char *output_type(bf_dtype dtype, int scale, bf_time_kind time);
+const char *output_type(units_form form);
 
 /* Element i of an array in memory, as a value; BF_PAIR and BF_I192 are tagged results
  * (work/tagged.h). Integers are in units of 10^-scale. */

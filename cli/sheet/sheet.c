@@ -4,6 +4,7 @@
 #include "runtime/json.h"
 #include "runtime/stream.h"
 #include "sheet/field.h"
+#include "sheet/output.h"
 #include "text/lines.h"
 
 #include <stdlib.h>
@@ -12,6 +13,12 @@
 /* Rows that are looked at for the widths of columns. A column is as wide as they need, but for what
  * is wider than this. */
 enum { LOOKED = 1 << 12, WIDEST = 48 };
+
+bf_value sheet_value(const sheet_column *c, int64_t row) {
+    return value_of_time(c->array ? output_element(c->form.dtype, c->form.scale, c->array, row)
+                                  : c->values[row],
+                         c->form.time);
+}
 
 enum sheet_form sheet_form_of(const options *o) {
     const bool file = o->output && strcmp(o->output, "-") != 0;

@@ -3,6 +3,7 @@
 #define BITFOLD_CLI_SHEET_SHEET_H
 
 #include "options/options.h"
+#include "runtime/value.h"
 
 #include <stdio.h>
 
@@ -11,9 +12,7 @@
  * the name of a file), which is that of every row. */
 typedef struct sheet_column {
     const char *name;
-    bf_dtype dtype;    /* the array's dtype */
-    int scale;         /* its integers are in units of 10^-scale */
-    bf_time_kind time; /* the integers of the array or of `values` are times */
+    units_form form; /* the array's; the integers of `values` may be times, too */
     const void *array;
     const bf_value *values;
     const bf_strings *strings;
@@ -23,6 +22,9 @@ typedef struct sheet_column {
     bool decimal;         /* --hex does not concern it */
     const uint8_t *valid; /* a byte for each row, 0 where it is NULL; NULL: no row is */
 } sheet_column;
+
+/* The number in a row of its array or values, as times are shown. */
+bf_value sheet_value(const sheet_column *c, int64_t row);
 
 typedef struct sheet {
     const sheet_column *columns;

@@ -21,8 +21,9 @@ bf_dtype structured_dtype(bf_dtype dtype, int scale) {
     return scale > 0 && bf_dtype_kind(dtype) != 'f' ? BF_F64 : wide ? BF_I64 : dtype;
 }
 
-bf_dtype structured_type(bf_dtype dtype, int scale, bf_time_kind time) {
-    return time ? BF_I64 : structured_dtype(dtype, scale);
+units_form structured_form(units_form form) {
+    form.dtype = form.time ? BF_I64 : structured_dtype(form.dtype, form.scale);
+    return form;
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -47,12 +48,12 @@ static bool put_name(part_text *t, const char *name) {
 
 static void put_dtype(part_text *t, const structured_field *f) {
     char text[32];
-    if (f->dtype == BF_NONE)
+    if (f->form.dtype == BF_NONE)
         snprintf(text, sizeof text, "|S%" PRId64, f->width > 0 ? f->width : 1);
-    else if (f->time)
-        npy_write_time(text, f->time, f->scale);
+    else if (f->form.time)
+        npy_write_time(text, f->form.time, f->form.scale);
     else
-        npy_write_dtype(text, f->dtype);
+        npy_write_dtype(text, f->form.dtype);
     put_text(t, text);
     put_text(t, "'), ");
 }
@@ -103,7 +104,7 @@ int structured_begin(FILE *f, const structured_field fields[], int count, int64_
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static int64_t bytes_of(const structured_field *f) {
-    if (f->dtype != BF_NONE) return (int64_t)bf_dtype_size(f->dtype);
+    if (f->form.dtype != BF_NONE) return (int64_t)bf_dtype_size(f->form.dtype);
     return f->width > 0 ? f->width : 1;
 }
 
@@ -124,18 +125,18 @@ static int put_string(const structured_field *f, const bf_strings *s, int64_t ro
 }
 
 static int put_number(const structured_field *f, const bf_value *v, char *to) {
-    const size_t bytes = bf_dtype_size(f->dtype);
+    const size_t bytes = bf_dtype_size(f->form.dtype);
     uint64_t word = v->as.u64;
     bf_status st = BF_OK;
-    if (f->time) {
-        const bool held = npy_time_units(v, f->time, f->scale, (int64_t *)&word);
+    if (f->form.time) {
+        const bool held = npy_time_units(v, f->form.time, f->form.scale, (int64_t *)&word);
         st = held ? BF_OK : BF_E_OVERFLOW;
-    } else if (f->dtype == BF_F64) {
+    } else if (f->form.dtype == BF_F64) {
         const double x = bf_value_f64(v);
         memcpy(&word, &x, sizeof word);
-    } else if (f->dtype == BF_U64) {
+    } else if (f->form.dtype == BF_U64) {
         st = bf_value_u64(v, &word);
-    } else if (v->dtype != f->dtype) {
+    } else if (v->dtype != f->form.dtype) {
         st = bf_value_i64(v, (int64_t *)&word);
     }
     memcpy(to, &word, bytes);
@@ -146,12 +147,14 @@ static int put_null(const structured_field *f, char *to) {
     const double nan = __builtin_nan("");
     const int64_t no_time = INT64_MIN; /* as NumPy has it */
     const float narrow = __builtin_nanf("");
-    if (f->time) {
+    if (f->form.time) {
         memcpy(to, &no_time, sizeof no_time);
         return EXIT_DONE;
     }
-    if (!f->nan || (f->dtype != BF_F64 && f->dtype != BF_F32)) return refuse(f, "a row is NULL");
-    memcpy(to, f->dtype == BF_F64 ? (const void *)&nan : &narrow, bf_dtype_size(f->dtype));
+    if (!f->nan || (f->form.dtype != BF_F64 && f->form.dtype != BF_F32))
+        return refuse(f, "a row is NULL");
+    memcpy(to, f->form.dtype == BF_F64 ? (const void *)&nan : &narrow,
+           bf_dtype_size(f->form.dtype));
     return EXIT_DONE;
 }
 
@@ -159,7 +162,7 @@ static int put_field(const structured_field *f, const sheet_column *c, int64_t r
     if (c->valid && !c->valid[row]) return put_null(f, to);
     if (c->strings) return put_string(f, c->strings, row, to);
     const bf_value v =
-        c->array ? output_element(c->dtype, c->scale, c->array, row) : c->values[row];
+        c->array ? output_element(c->form.dtype, c->form.scale, c->array, row) : c->values[row];
     return v.dtype == BF_NONE ? put_null(f, to) : put_number(f, &v, to);
 }
 

@@ -6,9 +6,7 @@
 
 typedef struct structured_field {
     const char *name;
-    bf_dtype dtype;    /* BF_NONE: strings, of at most so many bytes */
-    bf_time_kind time; /* i64 is times, in units of 10^-scale; or BF_TIME_NONE */
-    int scale;
+    units_form form; /* BF_NONE: strings, of at most so many bytes */
     int64_t width;
     bool nan; /* what is NULL is NaN; otherwise it is refused */
 } structured_field;
@@ -16,8 +14,8 @@ typedef struct structured_field {
 /* The dtype of the field of a column: decimals are f64, and integers have 64 bits at most. */
 bf_dtype structured_dtype(bf_dtype dtype, int scale);
 
-/* Returns the same, but i64 if the integers are times. */
-bf_dtype structured_type(bf_dtype dtype, int scale, bf_time_kind time);
+/* The form with the same dtype, but i64 if the integers are times. */
+units_form structured_form(units_form form);
 
 /* Functions that return an exit code have reported the failure. */
 

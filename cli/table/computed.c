@@ -29,13 +29,14 @@ static bool find_dtype(const join_tables *t, computed_column *c, bf_expression_n
         c->columns[s] = column;
         const bf_dtype dtype = kind == BF_NAME_STRING ? BF_NONE : rows_dtype(r, column);
         c->scales[s] = rows_scale(r, column);
-        if (!some) c->time = rows_meets(r, column);
-        alike = units_join_times(&c->time, rows_meets(r, column));
-        c->dtype = some ? common_dtype(c->dtype, dtype, c->scale == c->scales[s]) : dtype;
-        if (c->scales[s] > c->scale) c->scale = c->scales[s];
+        if (!some) c->form.time = rows_meets(r, column);
+        alike = units_join_times(&c->form.time, rows_meets(r, column));
+        c->form.dtype =
+            some ? common_dtype(c->form.dtype, dtype, c->form.scale == c->scales[s]) : dtype;
+        if (c->scales[s] > c->form.scale) c->form.scale = c->scales[s];
         some = true;
     }
-    if (!units_are_integers(c->dtype)) c->scale = 0;
+    if (!units_are_integers(c->form.dtype)) c->form.scale = 0;
     return alike;
 }
 
@@ -58,9 +59,9 @@ int join_computed_open(join_computed *x, const struct join_tables *t, const char
             return fail(EXIT_DATA, NULL, "%s: '%s' is a time on one side, and not on the other",
                         option, c->shown->name);
         f->names[k] = c->shown->name;
-        f->dtypes[k] = c->dtype;
-        f->scales[k] = c->scale;
-        f->times[k] = (unsigned char)c->time;
+        f->dtypes[k] = c->form.dtype;
+        f->scales[k] = c->form.scale;
+        f->times[k] = (unsigned char)c->form.time;
     }
     return code == EXIT_DONE ? formula_parse(f) : code;
 }
@@ -105,15 +106,15 @@ static const rows_view *find_value(const gathering *g, int64_t i, int *side, int
  * digits for them. */
 static bool put_number(const computed_column *c, int side, const bf_array *a, int64_t row,
                        char *to) {
-    const size_t bytes = bf_dtype_size(c->dtype);
-    if (a->dtype == c->dtype && c->scale == c->scales[side]) {
+    const size_t bytes = bf_dtype_size(c->form.dtype);
+    if (a->dtype == c->form.dtype && c->form.scale == c->scales[side]) {
         memcpy(to, (const char *)a->data + (size_t)row * bytes, bytes);
-    } else if (c->dtype == BF_F64) {
+    } else if (c->form.dtype == BF_F64) {
         const bf_value v = output_element(a->dtype, c->scales[side], a->data, row);
         const double x = bf_value_f64(&v);
         memcpy(to, &x, sizeof x);
     } else {
-        const text_i128 power = text_power_of_ten(c->scale - c->scales[side]);
+        const text_i128 power = text_power_of_ten(c->form.scale - c->scales[side]);
         text_i128 x = units_at(a->dtype, a->data, row);
         if (__builtin_mul_overflow(x, power, &x)) return false;
         memcpy(to, &x, sizeof x);
@@ -123,7 +124,7 @@ static bool put_number(const computed_column *c, int side, const bf_array *a, in
 
 static int gather_numbers(const gathering *g) {
     computed_column *c = g->column;
-    const size_t bytes = bf_dtype_size(c->dtype);
+    const size_t bytes = bf_dtype_size(c->form.dtype);
     char *const to = buffer_take(&c->numbers, (size_t)g->n * bytes);
     if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
     memset(to, 0, (size_t)g->n * bytes);
@@ -134,11 +135,11 @@ static int gather_numbers(const gathering *g) {
         if (!v) text_clear_bit((uint8_t *)c->valid.at, i);
         if (!v || put_number(c, side, &v->numbers, row, to + (size_t)i * bytes)) continue;
         fail(EXIT_DATA, NULL, "%s: 38 digits do not hold all of '%s' with %d behind the point",
-             g->option, c->shown->name, c->scale);
+             g->option, c->shown->name, c->form.scale);
         hint("%s", rows_as_doubles);
         return EXIT_DATA;
     }
-    c->view.numbers = bf_array_of(c->dtype, to, g->n);
+    c->view.numbers = bf_array_of(c->form.dtype, to, g->n);
     c->view.column.numbers = &c->view.numbers;
     return EXIT_DONE;
 }
@@ -200,7 +201,7 @@ static int gather(const join_computed *x, computed_column *c, const computed_fro
     for (int s = 0; s < SIDES; s++)
         if (c->shown->fields[s] >= 0) g.views[s] = from->look(from->arg, s, c->columns[s]);
     c->view.column = (bf_column){.size = sizeof(bf_column), .valid = valid};
-    return (c->dtype == BF_NONE ? gather_strings : gather_numbers)(&g);
+    return (c->form.dtype == BF_NONE ? gather_strings : gather_numbers)(&g);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

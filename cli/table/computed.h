@@ -4,6 +4,7 @@
 #define BITFOLD_CLI_TABLE_COMPUTED_H
 
 #include "expression/formula.h"
+#include "runtime/value.h"
 #include "table/choice.h"
 
 struct join_tables; /* table/loading.h */
@@ -11,9 +12,7 @@ struct join_tables; /* table/loading.h */
 /* A column of the expression, and its values for the rows at hand. */
 typedef struct computed_column {
     const shown_column *shown;
-    bf_dtype dtype; /* BF_NONE: strings */
-    int scale;
-    bf_time_kind time;  /* they are times */
+    units_form form;    /* BF_NONE: strings */
     int scales[SIDES];  /* the scales of the sides' numbers */
     int columns[SIDES]; /* the columns of the sides' rows */
     buffer numbers, offsets, bytes, valid;

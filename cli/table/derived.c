@@ -5,11 +5,8 @@
 
 /* A key that is a condition is the number 0 or 1. */
 static void find_form(derived_key *key) {
-    const bf_expression *e = key->computed.formula.parsed;
-    const bf_dtype dtype = bf_expression_dtype(e);
-    key->form = (units_form){.dtype = dtype == BF_BOOL ? BF_I64 : dtype,
-                             .time = bf_expression_time(e),
-                             .scale = bf_expression_scale(e)};
+    key->form = formula_form(key->computed.formula.parsed);
+    if (key->form.dtype == BF_BOOL) key->form.dtype = BF_I64;
 }
 
 int derived_parse(derived_key *key, const struct join_tables *tables, int s, int k) {

@@ -119,9 +119,8 @@ static int match_forms(join *j) {
     j->form = join_form_of(a, b);
     if (j->form.dtype == BF_NONE)
         return fail(EXIT_DATA, j->b.source.name,
-                    "cannot join different dtypes: this is %s, %s is %s",
-                    output_type(b.dtype, b.scale, b.time), j->a.source.name,
-                    output_type(a.dtype, a.scale, a.time));
+                    "cannot join different dtypes: this is %s, %s is %s", output_type(b),
+                    j->a.source.name, output_type(a));
     return EXIT_DONE;
 }
 
@@ -192,7 +191,7 @@ static void put_head(const join *j, int64_t n) {
     FILE *f = j->output.stream;
     json_begin(f, "join", j->options->files[0]);
     json_text(f, "other", j->options->files[1]);
-    json_text(f, "dtype", output_type(j->form.dtype, j->form.scale, j->form.time));
+    json_text(f, "dtype", output_type(j->form));
     json_integer(f, "n", n);
 }
 
@@ -206,8 +205,8 @@ static void put_pairs_object(const join *j, double seconds) {
 
 /* Writes pairs as rows of the output's sheet. */
 static int put_sheet(join *j, const int64_t *a, const int64_t *b, int64_t n) {
-    const sheet_column columns[] = {{.name = "row_a", .dtype = BF_I64, .array = a},
-                                    {.name = "row_b", .dtype = BF_I64, .array = b}};
+    const sheet_column columns[] = {{.name = "row_a", .form.dtype = BF_I64, .array = a},
+                                    {.name = "row_b", .form.dtype = BF_I64, .array = b}};
     const sheet s = {.columns = columns, .count = 2, .rows = n};
     return output_sheet(&j->output, sheet_form_of(j->options), &s, j->options->files[0]);
 }

@@ -158,7 +158,7 @@ static bool is_known(const join_tables *t, int key) {
 }
 
 static const char *kind_name(units_form form) {
-    return form.dtype == BF_NONE ? "text" : output_type(form.dtype, form.scale, form.time);
+    return form.dtype == BF_NONE ? "text" : output_type(form);
 }
 
 static int refuse_kinds(const join_tables *t, int key, const units_form forms[SIDES]) {

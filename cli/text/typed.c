@@ -1,5 +1,7 @@
 #include "text/typed.h"
 
+#include "runtime/bytes.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,12 +41,6 @@ static const uint64_t sign_bit = UINT64_C(1) << 63;
 
 /* Exponents beyond it are taken as one. */
 #define EXPONENT_MOST ((int64_t)1 << 60)
-
-/* The highest byte first. */
-static char *put_word(char *to, uint64_t word) {
-    for (int i = 0; i < WORD; i++) to[i] = (char)(word >> (56 - 8 * i));
-    return to + WORD;
-}
 
 static uint64_t take_word(const char *at) {
     uint64_t word = 0;
@@ -102,7 +98,7 @@ static char *put_many(char *to, const text_number *n) {
     char *const digits = to + 1 + WORD;
     *to = (char)MANY;
     char *const end = digits + put_digits(digits, n, &exponent);
-    put_word(to + 1, (uint64_t)exponent ^ sign_bit);
+    bytes_put_word(to + 1, (uint64_t)exponent ^ sign_bit);
     if (!n->negative) return end;
     for (char *p = to; p < end; p++) *p = (char)~*p;
     *end = (char)0xff;
@@ -112,9 +108,10 @@ static char *put_many(char *to, const text_number *n) {
 size_t typed_put_number(char *to, const text_number *n) {
     const double x = text_double(n);
     text_i128 whole;
-    char *at = put_word(put_mark(to, IS_NUMBER), order_of(x));
+    char *at = bytes_put_word(put_mark(to, IS_NUMBER), order_of(x));
     if (is_whole(n, x, &whole))
-        at = put_word(put_word(at, (uint64_t)(whole >> 64) ^ sign_bit), (uint64_t)whole);
+        at =
+            bytes_put_word(bytes_put_word(at, (uint64_t)(whole >> 64) ^ sign_bit), (uint64_t)whole);
     else if (!n->other && (n->exponent >= 0 || x == 0))
         at = put_many(at, n);
     return (size_t)(at - to);

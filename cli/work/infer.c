@@ -165,7 +165,7 @@ static void judge(const rows *r, int k, inferred *x) {
     const char *why = asked ? "--dtype says so" : NULL;
     const bf_time_kind time = rows_time(r, k), first = (bf_time_kind)rows_kind_of(r, k).time;
     const bool was_time = first > BF_TIME_NONE && first <= BF_TIME_UTC;
-    x->dtype = dtype == BF_NONE ? "string" : output_type(dtype, scale, time);
+    x->dtype = dtype == BF_NONE ? "string" : output_type((units_form){dtype, scale, time});
     if (!asked && dtype != BF_NONE) judge_numbers(x, dtype, scale);
     if (time) {
         strcpy(x->why, times[time]);

@@ -3,15 +3,8 @@
 #define BITFOLD_CLI_WORK_UNITS_H
 
 #include "input/rows.h"
+#include "runtime/value.h"
 #include "text/number.h"
-
-/* How numbers are held: integers of a dtype in units of 10^-scale, maybe times; or of another
- * dtype. */
-typedef struct units_form {
-    bf_dtype dtype;
-    int scale;
-    bf_time_kind time;
-} units_form;
 
 bool units_are_same(units_form a, units_form b);
 

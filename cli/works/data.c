@@ -1,5 +1,6 @@
 #include "works/data.h"
-#include "works/random.h"
+
+#include "runtime/random.h"
 
 #include <string.h>
 
@@ -36,7 +37,8 @@ size_t data_size(bf_dtype dtype) {
  * sum of twelve uniform numbers minus 6, which is exact in 64 bits. */
 static uint64_t normal_bits(const float_layout *f, int64_t i) {
     int64_t sum = -6 * ((int64_t)1 << 32);
-    for (uint64_t k = 0; k < 12; k++) sum += (int64_t)(random_bits(12 * (uint64_t)i + k) >> 32);
+    for (uint64_t k = 0; k < 12; k++)
+        sum += (int64_t)(random_output(0, 12 * (uint64_t)i + k) >> 32);
     const double x = (double)sum * 0x1p-32;
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -62,13 +64,13 @@ static uint64_t float_bits(const float_layout *f, enum data_kind kind, int64_t i
     const uint64_t greatest = ((uint64_t)1 << f->exponent) - 1;
     const bool cancels = kind == DATA_WIDE || kind == DATA_SPECIAL;
     const bool opposite = cancels && i % 2 == 1;
-    const uint64_t r = random_bits((uint64_t)(opposite ? i - 1 : i));
+    const uint64_t r = random_output(0, (uint64_t)(opposite ? i - 1 : i));
     uint64_t exponent = exponent_of(kind, r >> 52 & 0x7ff, greatest);
     uint64_t mantissa = r & (((uint64_t)1 << f->mantissa) - 1), sign = r >> 63 ^ opposite;
     if (kind == DATA_NORMAL) return normal_bits(f, i);
-    if (kind == DATA_SPECIAL && random_bits((uint64_t)i) % 97 == 0)
+    if (kind == DATA_SPECIAL && random_output(0, (uint64_t)i) % 97 == 0)
         exponent = greatest; /* infinity, or NaN if the mantissa is not 0 */
-    if (kind == DATA_SPECIAL && random_bits((uint64_t)i) % 194 == 0) mantissa = 0;
+    if (kind == DATA_SPECIAL && random_output(0, (uint64_t)i) % 194 == 0) mantissa = 0;
     if (kind == DATA_WIDE && i == n - 1) {
         exponent = greatest / 2;
         mantissa = sign = 0;
@@ -93,7 +95,7 @@ void data_fill(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n) {
     const float_layout *f = layout_of(dtype);
     const size_t element = bf_dtype_size(dtype);
     for (int64_t i = 0; i < n; i++) {
-        uint64_t bits = f ? float_bits(f, kind, i, n) : random_bits((uint64_t)i);
+        uint64_t bits = f ? float_bits(f, kind, i, n) : random_output(0, (uint64_t)i);
         if (dtype == BF_BOOL) bits &= 1;
         store_element(buffer, i, element, bits);
     }
@@ -106,7 +108,7 @@ void data_fill_keys(enum data_kind kind, bf_dtype dtype, void *buffer, int64_t n
     if (dtype == BF_PAIR) data_fill(kind, BF_U64, buffer, 2 * n);
     if (dtype != BF_PAIR && dtype != BF_NONE) data_fill(kind, dtype, buffer, n);
     for (int64_t i = different; i < n; i++) {
-        const uint64_t from = random_bits((uint64_t)i) % (uint64_t)different;
+        const uint64_t from = random_output(0, (uint64_t)i) % (uint64_t)different;
         memcpy(keys + (size_t)i * element, keys + from * element, element);
     }
 }

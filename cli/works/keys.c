@@ -1,6 +1,7 @@
 /* The keys of the tables and groups of bench. */
 #include "works/keys.h"
-#include "works/random.h"
+
+#include "runtime/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,12 +36,13 @@ static uint32_t shuffled(uint32_t i, size_t n) {
 
 static void uniform_keys(int bits, size_t first, size_t count, uint32_t *keys) {
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
-    for (size_t i = 0; i < count; i++) keys[i] = key_of((uint32_t)(random_bits(first + i) & mask));
+    for (size_t i = 0; i < count; i++)
+        keys[i] = key_of((uint32_t)(random_output(0, first + i) & mask));
 }
 
 static void zipf_keys(size_t first, size_t count, uint32_t *keys) {
     for (size_t i = 0; i < count; i++) {
-        const double u = (double)(random_bits(first + i) >> 11) * 0x1p-53;
+        const double u = (double)(random_output(0, first + i) >> 11) * 0x1p-53;
         keys[i] = key_of((uint32_t)exp2(ZIPF_BITS * u));
     }
 }
@@ -68,7 +70,7 @@ void bench_queries(const char *data, size_t n, size_t first, size_t count, uint3
     const bool half = strncmp(data, "half", 4) == 0, miss = strncmp(data, "miss", 4) == 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t at = shuffled(shuffled((uint32_t)(first + i), n), n);
-        const bool absent = miss || (half && random_bits(first + i) >> 63);
+        const bool absent = miss || (half && random_output(0, first + i) >> 63);
         keys[i] = key_of(absent ? at + (uint32_t)n : at);
     }
 }

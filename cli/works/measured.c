@@ -1,7 +1,7 @@
 /* The data of bench and its peers. Value i depends on i alone. */
 #define _GNU_SOURCE
 #include "works/measured.h"
-#include "works/random.h"
+#include "runtime/random.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ void bench_free(void *memory, size_t bytes) {
 }
 
 /* The bits of element i; those of element 0 are 0. */
-static uint64_t bits_of(uint64_t i) { return random_bits(i - 1); }
+static uint64_t bits_of(uint64_t i) { return random_output(0, i - 1); }
 
 static double uniform(uint64_t i) { return (double)(bits_of(i) >> 11) * 0x1p-53; }
 

@@ -57,7 +57,7 @@ static void read_numbers(FILE *f, sheet_column *c, uint8_t *valid, int64_t rows)
         floats[i] = strtod(line, NULL);
         integers[i] = strtoll(line, NULL, 10);
     }
-    const bool is_float = c->dtype == BF_F64;
+    const bool is_float = c->form.dtype == BF_F64;
     c->array = is_float ? (void *)floats : (void *)integers;
     free(is_float ? (void *)integers : (void *)floats);
 }
@@ -68,7 +68,7 @@ static sheet_column read_column(FILE *f, int64_t rows) {
     FILE *to = open_memstream(&name, &size);
     uint8_t *valid = calloc((size_t)rows + 1, 1);
     const char kind = line[0];
-    sheet_column c = {.dtype = kind == 'f' ? BF_F64 : BF_I64, .valid = valid};
+    sheet_column c = {.form.dtype = kind == 'f' ? BF_F64 : BF_I64, .valid = valid};
     put_hex(to, line + 1);
     fclose(to);
     c.name = name;

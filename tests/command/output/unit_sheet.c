@@ -79,7 +79,8 @@ static void decimals_have_every_digit(void **unused) {
     static const int64_t units[] = {-1250, 3, 0, INT64_MAX};
     static const char *const want[] = {"-1.25", "0.003", "0", "9223372036854775.807"};
     static const double half = 0.5;
-    const sheet_column column = {.name = "x", .dtype = BF_I64, .scale = 3, .array = units};
+    const sheet_column column = {
+        .name = "x", .form.dtype = BF_I64, .form.scale = 3, .array = units};
     const uint64_t tagged[] = {25, BF_I64, 0x3fe0000000000000, BF_F64};
     char text[FIELD_TEXT(64)];
     (void)unused;
