@@ -288,16 +288,11 @@ static bool may_resettle(const expressed *x) {
     return !x->settled && step_may_resettle(x->input, x->file_count);
 }
 
-static int read_all(expressed *x) {
+/* Columns may still turn out to be others, of which it holds. */
+static int settle_first(expressed *x) {
     int code = EXIT_DONE;
     x->settled = true;
     for (int i = 0; i < x->file_count && code == EXIT_DONE; i++) code = rows_read_all(x->input[i]);
-    return code;
-}
-
-/* Columns may still turn out to be others, of which it holds. */
-static int settle_first(expressed *x) {
-    const int code = read_all(x);
     return code == EXIT_DONE ? ROWS_RESETTLED : code;
 }
 
@@ -349,12 +344,9 @@ int expressed_next(expressed *x, int64_t most) {
 }
 
 int expressed_settle(expressed *x) {
-    if (!ranks_any(may_resettle(x))) return EXIT_DONE;
-    const int code = ranks_agree(read_all(x));
-    if (code != EXIT_DONE) return code;
-    for (int i = 0; i < x->file_count; i++) work_settle_input(x->input[i]);
-    expressed_again(x);
-    return EXIT_DONE;
+    const int code = work_settle_inputs(x->input, x->file_count);
+    x->settled = true;
+    return code;
 }
 
 /* The index of the first element at hand among those that are selected. A rank begins later. */

@@ -3,6 +3,7 @@
 
 #include "group/keys.h"
 #include "memory/large.h"
+#include "work/wide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,17 +205,6 @@ static bf_status put_library_groups(checkpoint_writer *to, bf_groups *groups) {
     return room ? bf_groups_save(groups, room) : BF_E_MEMORY;
 }
 
-static bool are_alike(const bf_groups *a, const bf_groups *b) {
-    bf_groups_options x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_groups_describe(a, &x);
-    bf_groups_describe(b, &y);
-    bool alike = x.key == y.key && x.count == y.count;
-    for (int i = 0; i < x.count && alike; i++)
-        alike = x.aggregates[i].op == y.aggregates[i].op &&
-                x.aggregates[i].dtype == y.aggregates[i].dtype;
-    return alike;
-}
-
 /* In place of groups that are empty. NULL of these: there are none. */
 static void take_library_groups(checkpoint_reader *from, bf_context *context, bf_groups **groups) {
     size_t n;
@@ -222,7 +212,8 @@ static void take_library_groups(checkpoint_reader *from, bf_context *context, bf
     const void *bytes = checkpoint_bytes(from, &n);
     from->bad = from->bad || (*groups == NULL) != (n == 0);
     if (from->bad || n == 0) return;
-    from->bad = bf_groups_load(context, bytes, n, &loaded) != BF_OK || !are_alike(*groups, loaded);
+    from->bad =
+        bf_groups_load(context, bytes, n, &loaded) != BF_OK || !wide_is_same_kind(*groups, loaded);
     if (from->bad) {
         bf_groups_destroy(loaded);
         return;

@@ -180,23 +180,13 @@ static int open_file(hist *h, rows *r, const char *name, bool again) {
     return code;
 }
 
-/* Reads numbers that are not doubles once beforehand, so that they have one dtype from the first to
- * the last, on all ranks. */
-static int settle_rows(rows *r) {
-    if (!ranks_any(rows_may_resettle(r))) return EXIT_DONE;
-    const int code = ranks_agree(rows_read_all(r));
-    if (code != EXIT_DONE) return code;
-    work_settle_input(r);
-    rows_again(r);
-    return EXIT_DONE;
-}
-
-/* Opens an input of which this rank has its part. */
+/* Opens an input of which this rank has its part. Numbers that are not doubles have one dtype from
+ * the first to the last. */
 static int open_share(hist *h, rows *r, const char *name, bool again) {
     rows *const inputs[] = {r};
     int code = ranks_agree(open_file(h, r, name, again));
     if (code == EXIT_DONE) code = share_rows(inputs, 1, NULL);
-    if (code == EXIT_DONE) code = settle_rows(r);
+    if (code == EXIT_DONE) code = work_settle_inputs(inputs, 1);
     if (code == EXIT_DONE) code = ranks_agree(check_dtype(h, r));
     if (code != EXIT_DONE) progress_stop();
     return code;
@@ -357,57 +347,64 @@ static int take_elements(hist *h, rows *r, const taken *t, bf_array *elements) {
     return EXIT_DONE;
 }
 
-/* ---- the first walk: the range --------------------------------------------------------------- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 
-/* What a walk absorbs blocks of elements into. */
+/* What a walk absorbs rows into. */
 typedef struct absorber {
-    bf_status (*take)(hist *h, bf_array *elements);
-    int (*open)(hist *h); /* before the first block */
+    int (*take)(hist *h, rows *r, const taken *t);
+    int (*open)(hist *h); /* before the first rows */
     const work_thing *things;
     int count;
+    bool last; /* it is the last walk, which has the weights */
 } absorber;
 
 static int absorb_file(hist *h, rows *r, const absorber *a) {
     taken t = {.n = 1};
     rows *inputs[EXPRESSED_INPUTS];
-    int code = work_begin(&h->work, inputs, inputs_of(h, r, inputs));
+    int count = inputs_of(h, r, inputs);
+    if (a->last && h->options->weights) inputs[count++] = &h->weights;
+    int code = work_begin(&h->work, inputs, count);
     if (code == EXIT_DONE) code = a->open(h);
     if (code == EXIT_DONE) code = work_hold(&h->work, a->things, a->count);
-    while (code == EXIT_DONE && t.n > 0) {
-        bf_array elements;
-        code = next_rows(h, r, &t);
-        if (code != EXIT_DONE || t.n == 0) break;
-        code = take_elements(h, r, &t, &elements);
-        if (code != EXIT_DONE) break;
-        const bf_status st = a->take(h, &elements);
-        if (st != BF_OK) code = fail_status(st, h->context, r->source.name);
+    while (code == EXIT_DONE && (code = next_rows(h, r, &t)) == EXIT_DONE && t.n > 0) {
+        code = a->take(h, r, &t);
         if (code == EXIT_DONE) work_tick(&h->work);
+        if (a->last) h->bytes += t.n * (int64_t)bf_dtype_size(h->dtype);
     }
     return code;
 }
 
+/* Opens what is not open yet. */
+static int open_subject(hist *h, int i, bool again) {
+    rows *r = &h->inputs[i];
+    if (h->options->expression) return open_expression(h);
+    if (r->columns == 0) return open_share(h, r, h->options->files[i], again);
+    progress_start(h->options->files[i], rows_bytes(r));
+    return EXIT_DONE;
+}
+
 /* Files that can be opened again are closed meanwhile. */
 static int absorb_files(hist *h, const absorber *a) {
-    const options *o = h->options;
+    const bool expression = h->options->expression != NULL;
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) {
         rows *r = &h->inputs[i];
-        if (o->expression)
-            code = open_expression(h);
-        else if (r->columns == 0)
-            code = open_share(h, r, o->files[i], true);
+        code = open_subject(h, i, !a->last);
         if (code != EXIT_DONE) break;
-        code = work_end(&h->work, absorb_file(h, r, a), true);
+        code = work_end(&h->work, absorb_file(h, r, a), !a->last);
         progress_stop();
-        if (code == EXIT_DONE && o->expression)
+        if (a->last) h->seen += expression ? h->expressed.at : rows_seen(r);
+        if (code == EXIT_DONE && expression)
             expressed_again(&h->expressed);
-        else if (code == EXIT_DONE && r->source.stream)
+        else if (code == EXIT_DONE && r->source.stream && !a->last)
             rows_again(r);
         else
             rows_close(r);
     }
     return code;
 }
+
+/* ---- the first walk: the range --------------------------------------------------------------- */
 
 /* The file is open, so that a range of times has its form. */
 static int open_extremes(hist *h) {
@@ -419,18 +416,21 @@ static int open_extremes(hist *h) {
 }
 
 /* The number of bins depends on what is in the range, if one is given. */
-static bf_status take_extremes(hist *h, bf_array *elements) {
+static int take_extremes(hist *h, rows *r, const taken *t) {
+    bf_array elements;
+    const int code = take_elements(h, r, t, &elements);
     bf_status st = BF_OK;
-    if (h->bins.wanted.range) st = selection_take(&h->selection, h->context, elements);
-    return st == BF_OK && elements->shape[0] > 0
-               ? extremes_absorb(&h->extremes, h->context, elements->data, elements->shape[0])
-               : st;
+    if (code != EXIT_DONE) return code;
+    if (h->bins.wanted.range) st = selection_take(&h->selection, h->context, &elements);
+    if (st == BF_OK && elements.shape[0] > 0)
+        st = extremes_absorb(&h->extremes, h->context, elements.data, elements.shape[0]);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, h->context, r->source.name);
 }
 
 static int find_extremes(hist *h) {
     extremes *x = &h->extremes;
     const work_thing things[] = {{.state = &x->least}, {.state = &x->most}, {.state = &x->all}};
-    const absorber a = {take_extremes, open_extremes, things, 3};
+    const absorber a = {take_extremes, open_extremes, things, 3, false};
     const int code = absorb_files(h, &a);
     bf_state *const states[] = {x->least, x->most, x->all};
     return code == EXIT_DONE ? ranks_merge_states(h->context, states, 3, h->options->files[0])
@@ -445,11 +445,15 @@ static int open_quartiles(hist *h) {
     return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
 }
 
-static bf_status take_quartiles(hist *h, bf_array *elements) {
+static int take_quartiles(hist *h, rows *r, const taken *t) {
+    bf_array elements;
+    const int code = take_elements(h, r, t, &elements);
     bf_status st = BF_OK;
+    if (code != EXIT_DONE) return code;
     if (h->bins.wanted.range || bf_dtype_kind(h->dtype) == 'f')
-        st = selection_take(&h->selection, h->context, elements);
-    return st == BF_OK ? automatic_absorb(&h->automatic, elements) : st;
+        st = selection_take(&h->selection, h->context, &elements);
+    if (st == BF_OK) st = automatic_absorb(&h->automatic, &elements);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, h->context, r->source.name);
 }
 
 static int merge_pass(const hist *h, bf_quantiles *side) {
@@ -471,7 +475,7 @@ static int end_pass(hist *h, int *done) {
 static int find_automatic(hist *h, int64_t *bins) {
     automatic *const m = &h->automatic;
     const work_thing things[] = {{.quantiles = &m->below}, {.quantiles = &m->above}};
-    const absorber a = {take_quartiles, open_quartiles, things, 2};
+    const absorber a = {take_quartiles, open_quartiles, things, 2, false};
     const automatic_range range = hist_bins_range(&h->bins, &h->extremes);
     int code = EXIT_DONE, done = 0;
     while (code == EXIT_DONE && !done) {
@@ -507,7 +511,7 @@ static int make_bins(hist *h) {
     return ranks_agree(code);
 }
 
-/* ---- the second: counting -------------------------------------------------------------------- */
+/* ---- the last: counting ---------------------------------------------------------------------- */
 
 static int lengths_differ(const hist *h, const char *how) {
     return fail(EXIT_DATA, h->options->weights, "%s: it holds %s weights than there are elements",
@@ -526,7 +530,7 @@ static int take_weights(hist *h, rows *r, const rows_chunk *chunk, bf_array *ele
                              : code;
 }
 
-static int count_elements(hist *h, rows *r, const taken *t) {
+static int take_counted(hist *h, rows *r, const taken *t) {
     const bool weighted = h->options->weights != NULL;
     bf_array elements, weights;
     const int code = weighted ? take_weights(h, r, &t->chunk, &elements, &weights)
@@ -537,47 +541,12 @@ static int count_elements(hist *h, rows *r, const taken *t) {
 }
 
 /* Bins that need no look at the data are made when the dtype of the first file is known. */
-static int make_empty(hist *h, const char *name) {
+static int open_counted(hist *h) {
     if (h->histogram) return EXIT_DONE;
     const bf_status st =
         hist_bins_make(&h->bins, h->context, NULL, 0, form_of(h), weights_dtype(h), &h->histogram);
-    return st == BF_OK ? EXIT_DONE : hist_bins_fail(h->options, h->context, st, name);
-}
-
-static int count_rows(hist *h, rows *r) {
-    taken t = {.n = 1};
-    rows *inputs[EXPRESSED_INPUTS];
-    const work_thing thing = {.histogram = &h->histogram};
-    int count = inputs_of(h, r, inputs);
-    if (h->options->weights) inputs[count++] = &h->weights;
-    int code = work_begin(&h->work, inputs, count);
-    if (code == EXIT_DONE) code = make_empty(h, r->source.name);
-    if (code == EXIT_DONE) code = work_hold(&h->work, &thing, 1);
-    while (code == EXIT_DONE && t.n > 0) {
-        code = next_rows(h, r, &t);
-        if (code == EXIT_DONE && t.n > 0) code = count_elements(h, r, &t);
-        h->bytes += t.n * (int64_t)bf_dtype_size(h->dtype);
-        if (code == EXIT_DONE && t.n > 0) work_tick(&h->work);
-    }
-    return code;
-}
-
-static int count_file(hist *h, int i) {
-    const char *name = h->options->files[i];
-    rows *r = &h->inputs[i];
-    int code = EXIT_DONE;
-    if (h->options->expression)
-        code = open_expression(h);
-    else if (r->columns > 0)
-        progress_start(name, rows_bytes(r));
-    else
-        code = open_share(h, r, name, false);
-    if (code != EXIT_DONE) return code;
-    code = work_end(&h->work, count_rows(h, r), false);
-    progress_stop();
-    h->seen += h->options->expression ? h->expressed.at : rows_seen(r);
-    rows_close(r);
-    return code;
+    return st == BF_OK ? EXIT_DONE
+                       : hist_bins_fail(h->options, h->context, st, h->options->files[0]);
 }
 
 /* Nothing may be left of the weights. */
@@ -589,10 +558,12 @@ static int check_weights(hist *h) {
 
 static int count_files(hist *h) {
     const options *o = h->options;
+    const work_thing thing = {.histogram = &h->histogram};
+    const absorber a = {take_counted, open_counted, &thing, 1, true};
     int code = EXIT_DONE;
     if (o->weights) code = ranks_agree(open_rows(h, &h->weights, o->weights, false));
     if (code == EXIT_DONE && hist_bins_need_data(&h->bins)) code = make_bins(h);
-    for (int i = 0; code == EXIT_DONE && i < h->subjects; i++) code = count_file(h, i);
+    if (code == EXIT_DONE) code = absorb_files(h, &a);
     if (code == EXIT_DONE && o->weights) code = ranks_agree(check_weights(h));
     if (code == EXIT_DONE) h->seen = ranks_sum(h->seen);
     return code == EXIT_DONE ? ranks_merge_histogram(h->context, h->histogram, o->files[0]) : code;
@@ -601,8 +572,8 @@ static int count_files(hist *h) {
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int check_strict(const hist *h, const char *file) {
-    bf_histogram_info info = {.size = sizeof info};
     char others[HIST_OTHERS];
+    bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h->histogram, &info);
     hist_others(&info, others);
     return *others && h->options->strict ? fail(EXIT_DATA, file, "in no bin: %s", others)

@@ -196,3 +196,14 @@ int matrix_all(matrix *m, int64_t limit, bf_array *whole) {
 }
 
 int matrix_check(matrix *m) { return source_check(&m->rows.source); }
+
+int matrix_load(matrix *m, int64_t limit, bf_array *whole) {
+    matrix *const of[] = {m};
+    int code;
+    do {
+        code = matrix_settle(of, 1);
+        if (code == EXIT_DONE) code = matrix_all(m, limit, whole);
+        if (code == ROWS_RESETTLED) matrix_again(m);
+    } while (code == ROWS_RESETTLED);
+    return code == EXIT_DONE ? matrix_check(m) : code;
+}

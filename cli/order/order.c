@@ -286,18 +286,6 @@ static int do_numbers(order *x, const char *name, double began) {
 
 /* ---- fibres ---------------------------------------------------------------------------------- */
 
-static int load_matrix(order *x, matrix *m, bf_array *whole) {
-    matrix *const of[] = {m};
-    const columns_limit limit = limit_of(x);
-    int code;
-    do {
-        code = matrix_settle(of, 1);
-        if (code == EXIT_DONE) code = matrix_all(m, limit.bytes, whole);
-        if (code == ROWS_RESETTLED) matrix_again(m);
-    } while (code == ROWS_RESETTLED);
-    return code == EXIT_DONE ? matrix_check(m) : code;
-}
-
 static int do_matrix(order *x, const char *name, double began) {
     matrix m;
     subject s = {.file = name};
@@ -308,7 +296,7 @@ static int do_matrix(order *x, const char *name, double began) {
     if (code == EXIT_DONE) code = places_fit(&x->places, &m);
     if (code == EXIT_DONE) {
         progress_start(name, rows_bytes(&m.rows));
-        code = load_matrix(x, &m, &s.array);
+        code = matrix_load(&m, limit_of(x).bytes, &s.array);
         progress_stop();
     }
     if (code == EXIT_DONE) {

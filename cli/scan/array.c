@@ -55,14 +55,7 @@ static int open_input(whole_array *x) {
 /* Half of the memory is for the results. */
 static int load(whole_array *x) {
     const memory_plan *p = &x->of->options.memory;
-    matrix *const m = &x->matrix, *const of[] = {m};
-    int code;
-    do {
-        code = matrix_settle(of, 1);
-        if (code == EXIT_DONE) code = matrix_all(m, (p->results + p->pipes / 2) / 2, &x->numbers);
-        if (code == ROWS_RESETTLED) matrix_again(m);
-    } while (code == ROWS_RESETTLED);
-    return code == EXIT_DONE ? matrix_check(m) : code;
+    return matrix_load(&x->matrix, (p->results + p->pipes / 2) / 2, &x->numbers);
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */

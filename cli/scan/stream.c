@@ -25,16 +25,11 @@ static const char *file_of(const stream *x) { return x->rows.source.name; }
 
 /* A column of text is read once beforehand, so that it has one dtype from the first number on. */
 static int settle_rows(rows *r) {
-    rows_chunk rest = {.n = 1};
-    int code = EXIT_DONE;
     if (!rows_may_resettle(r)) {
         rows_forget(r);
         return EXIT_DONE;
     }
-    while (code == ROWS_RESETTLED || (code == EXIT_DONE && rest.n > 0)) {
-        code = rows_next(r, 0, &rest);
-        if (code == ROWS_RESETTLED) rows_again(r);
-    }
+    const int code = rows_read_all(r);
     if (code == EXIT_DONE) rows_again(r);
     return code;
 }

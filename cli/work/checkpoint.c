@@ -137,24 +137,14 @@ void checkpoint_unlock(const char *path, int lock) {
     close(lock);
 }
 
-static int write_all(int fd, const unsigned char *bytes, size_t size) {
-    while (size > 0) {
-        const ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return n < 0 ? errno : ENOSPC;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return fsync(fd) == 0 ? 0 : errno;
-}
-
 int checkpoint_write(const char *path, const checkpoint_writer *w) {
     static char beside[PATH_MAX]; /* a signal's handler may read it */
     if (w->failed) return ENOMEM;
     if (!name_beside(path, unfinished, beside)) return ENAMETOOLONG;
     outfile_guard(beside);
     const int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int error = fd < 0 ? errno : write_all(fd, w->bytes, w->size);
+    const bool written = fd >= 0 && bytes_write(fd, w->bytes, w->size) && fsync(fd) == 0;
+    int error = written ? 0 : errno;
     if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
     if (error == 0 && rename(beside, path) != 0) error = errno;
     if (error != 0 && fd >= 0) unlink(beside);

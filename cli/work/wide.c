@@ -21,6 +21,17 @@ bf_status wide_state(bf_context *context, bf_state **state) {
     return st;
 }
 
+bool wide_is_same_kind(const bf_groups *a, const bf_groups *b) {
+    bf_groups_options x = {.size = sizeof x}, y = {.size = sizeof y};
+    bf_groups_describe(a, &x);
+    bf_groups_describe(b, &y);
+    bool same = x.key == y.key && x.count == y.count;
+    for (int i = 0; same && i < x.count; i++)
+        same = x.aggregates[i].op == y.aggregates[i].op &&
+               x.aggregates[i].dtype == y.aggregates[i].dtype;
+    return same;
+}
+
 bf_status wide_groups(bf_context *context, bf_groups **groups) {
     bf_groups_options kind = {.size = sizeof kind};
     bf_aggregate aggregates[BF_AGGREGATES_MAX];

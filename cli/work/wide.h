@@ -13,6 +13,9 @@ bool wide_joins(bf_dtype a, bf_dtype b);
 /* Makes a state of integers one of i128 with the same elements. */
 bf_status wide_state(bf_context *context, bf_state **state);
 
+/* Whether groups have the same kinds of keys and aggregates. */
+bool wide_is_same_kind(const bf_groups *a, const bf_groups *b);
+
 /* Makes all keys and values that are integers i128. */
 bf_status wide_groups(bf_context *context, bf_groups **groups);
 

@@ -3,9 +3,11 @@
 
 #include "container/member.h"
 #include "input/source.h"
+#include "input/step.h"
 #include "runtime/outfile.h"
 #include "runtime/ranks.h"
 #include "work/units.h"
+#include "work/wide.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -306,17 +308,6 @@ static bool is_same_quantiles(const bf_quantiles *a, const bf_quantiles *b) {
     return x.dtype == y.dtype && x.to == y.to && x.results == y.results;
 }
 
-static bool is_same_groups(const bf_groups *a, const bf_groups *b) {
-    bf_groups_options x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_groups_describe(a, &x);
-    bf_groups_describe(b, &y);
-    bool same = x.key == y.key && x.count == y.count;
-    for (int i = 0; same && i < x.count; i++)
-        same = x.aggregates[i].op == y.aggregates[i].op &&
-               x.aggregates[i].dtype == y.aggregates[i].dtype;
-    return same;
-}
-
 /* Puts a thing that was saved in the place of a new one of the same kind, if there is one. */
 static bool load_thing(const work *w, const work_thing *t, const void *bytes, size_t size) {
     checkpoint_reader other = {bytes, (const unsigned char *)bytes + size, false};
@@ -348,7 +339,7 @@ static bool load_thing(const work *w, const work_thing *t, const void *bytes, si
         *t->quantiles = quantiles;
     }
     if (t->groups && bf_groups_load(w->context, bytes, size, &groups) == BF_OK) {
-        good = !*t->groups || is_same_groups(*t->groups, groups);
+        good = !*t->groups || wide_is_same_kind(*t->groups, groups);
         bf_groups_destroy(*t->groups);
         *t->groups = groups;
     }
@@ -464,6 +455,16 @@ bool work_settle_input(rows *r) {
     }
     free(kinds);
     return changed && r->options.settled;
+}
+
+int work_settle_inputs(rows *const inputs[], int n) {
+    int code = EXIT_DONE;
+    if (!ranks_any(step_may_resettle(inputs, n))) return EXIT_DONE;
+    for (int i = 0; i < n && code == EXIT_DONE; i++) code = rows_read_all(inputs[i]);
+    code = ranks_agree(code);
+    for (int i = 0; i < n && code == EXIT_DONE; i++) work_settle_input(inputs[i]);
+    if (code == EXIT_DONE) step_again(inputs, n);
+    return code;
 }
 
 int work_end(work *w, int code, bool keep) {

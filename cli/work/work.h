@@ -95,6 +95,10 @@ void work_settle_kinds(rows_kind kinds[], int n);
  * of all. Returns whether a settled column of this rank has another dtype or scale then. */
 bool work_settle_input(rows *r);
 
+/* Reads all of n inputs once beforehand, if some column may turn out to be another, so that it
+ * cannot any more, on any rank. Every rank calls it. */
+int work_settle_inputs(rows *const inputs[], int n);
+
 /* Ends the work; if `code` is EXIT_DONE there is nothing left to go on with. */
 void work_close(work *w, int code);
 

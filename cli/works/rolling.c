@@ -65,11 +65,6 @@ static bf_status parts(task *t) {
     return work_add_array(t, st, &t->out.host);
 }
 
-static bool stays(const task *t) {
-    (void)t;
-    return true;
-}
-
 static bool row(task *t, int i) {
     if (i >= WINDOWS) return false;
     t->what = (int)windows[i].op;
@@ -82,8 +77,6 @@ static bool row(task *t, int i) {
 static const char *const points[][2] = {{"f64", "mean"}, {"f32", "mean"},   {"f64", "std"},
                                         {"f64", "max"},  {"f64", "median"}, {NULL, NULL}};
 static const char *const none[][2] = {{NULL, NULL}}; /* on GPUs windows are not timed */
-
-static size_t fit_elements(size_t n) { return n; }
 
 static bf_reduction op_of(const bench_point *p) {
     int k = 0;
@@ -108,7 +101,7 @@ static bf_status pass(const bench_point *p, const work_object *o, const bf_array
 
 const work work_rolling = {
     .row = row,
-    .stays = stays,
+    .stays = work_always,
     .open = open,
     .whole = whole,
     .parts = parts,
@@ -118,7 +111,6 @@ const work work_rolling = {
             .item = "elements",
             .points = {points, none},
             .counts = {{{1 << 24}, {1 << 20}}, {{1 << 24}, {1 << 20}}},
-            .fit = fit_elements,
             .vectors = vectors,
             .pass = pass,
         },

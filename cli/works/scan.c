@@ -43,11 +43,6 @@ static bf_status parts(task *t) {
     return work_add_array(t, st, &t->out.host);
 }
 
-static bool stays(const task *t) {
-    (void)t;
-    return true;
-}
-
 /* Products of floats have no scan. */
 static bool row(task *t, int i) {
     for (int k = 0; k < SCANS; k++) {
@@ -64,8 +59,6 @@ static bool row(task *t, int i) {
 static const char *const points[][2] = {
     {"f64", "cumsum"}, {"f32", "cumsum"}, {"i64", "cumsum"}, {"f32", "cummax"}, {NULL, NULL}};
 static const char *const none[][2] = {{NULL, NULL}}; /* GPUs leave scans to the CPU */
-
-static size_t fit_elements(size_t n) { return n; }
 
 static bf_reduction op_of(const bench_point *p) {
     int k = 0;
@@ -88,7 +81,7 @@ static bf_status pass(const bench_point *p, const work_object *o, const bf_array
 
 const work work_scan = {
     .row = row,
-    .stays = stays,
+    .stays = work_always,
     .open = open,
     .whole = whole,
     .parts = parts,
@@ -98,7 +91,6 @@ const work work_scan = {
             .item = "elements",
             .points = {points, none},
             .counts = {{{1 << 24}, {1 << 20}}, {{1 << 24}, {1 << 20}}},
-            .fit = fit_elements,
             .vectors = vectors,
             .pass = pass,
         },

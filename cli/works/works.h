@@ -84,6 +84,9 @@ bf_status work_absorb(task *t, int parts);
 
 void work_free(work_object *o);
 
+/* Is true. */
+bool work_always(const task *t);
+
 /* Returns rows [first, last) of an array; and the bytes of one of one or two dimensions. */
 bf_array work_slice(const bf_array *a, int64_t first, int64_t last);
 size_t work_bytes(const bf_array *a);
