@@ -11,7 +11,8 @@ int formula_open(formula *x, int columns) {
     x->dtypes = calloc((size_t)columns + 1, sizeof *x->dtypes);
     x->scales = calloc((size_t)columns + 1, sizeof *x->scales);
     x->times = calloc((size_t)columns + 1, 1);
-    const bool good = x->names && x->dtypes && x->scales && x->times;
+    x->plain = calloc((size_t)columns + 1, sizeof(bf_array *));
+    const bool good = x->names && x->dtypes && x->scales && x->times && x->plain;
     return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
 }
 
@@ -21,12 +22,21 @@ void formula_close(formula *x) {
     free(x->dtypes);
     free(x->scales);
     free(x->times);
+    free(x->plain);
     buffer_free(&x->results);
     buffer_free(&x->valid);
 }
 
 /* A dtype that was asked for decides how many bits there are. */
-static bool can_widen(const formula *x) { return !x->wide && x->options->input.dtype == BF_NONE; }
+static bool can_widen(const formula *x) {
+    return !x->arrays && !x->wide && x->options->input.dtype == BF_NONE;
+}
+
+static bool has_times(const formula *x) {
+    bool some = false;
+    for (int k = 0; k < x->count; k++) some = some || x->times[k] != BF_TIME_NONE;
+    return some;
+}
 
 units_form formula_form(const bf_expression *e) {
     return (units_form){bf_expression_dtype(e), bf_expression_scale(e), bf_expression_time(e)};
@@ -38,7 +48,9 @@ int formula_refuse_strings(const char *file, const char *option, const char *tex
 
 int formula_parse(formula *x) {
     const bf_expression_options how =
-        BF_EXPRESSION_OPTIONS(.scales = x->scales, .times = x->times, .wide = x->wide);
+        BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded, .wide = x->wide,
+                              .scales = x->arrays ? NULL : x->scales,
+                              .times = x->arrays && !has_times(x) ? NULL : x->times);
     int position = -1;
     bf_expression_destroy(x->parsed);
     x->parsed = NULL;
@@ -49,7 +61,8 @@ int formula_parse(formula *x) {
         return formula_parse(x);
     }
     if (st == BF_E_OVERFLOW && x->patient) return ROWS_RESETTLED;
-    if (st == BF_E_OVERFLOW) return rows_refuse_digits(x->file, x->option, x->context);
+    if (st == BF_E_OVERFLOW && !x->arrays)
+        return rows_refuse_digits(x->file, x->option, x->context);
     if (st != BF_OK) return fail_text(st, x->context, x->file, x->option, x->text, position);
     return bf_expression_is_string(x->parsed) && !x->strings
                ? formula_refuse_strings(x->file, x->option, x->text)
@@ -69,6 +82,15 @@ bool formula_uses(const formula *x, int column) {
     return bf_expression_uses(x->parsed, column) != 0;
 }
 
+const bf_array *const *formula_plain(formula *x, const bf_column *const columns[], int64_t n) {
+    for (int k = 0; k < x->count; k++) {
+        const bf_column *c = columns[k];
+        if (c && (!c->numbers || (c->valid && text_has_null(c->valid, c->first, n)))) return NULL;
+        x->plain[k] = c ? c->numbers : NULL;
+    }
+    return x->plain;
+}
+
 int formula_compute(formula *x, const bf_column *const columns[], int64_t n, formula_results *out,
                     bf_status *status) {
     const bf_dtype dtype = bf_expression_dtype(x->parsed);
@@ -77,9 +99,13 @@ int formula_compute(formula *x, const bf_column *const columns[], int64_t n, for
     uint8_t *const there = buffer_take(&x->valid, (size_t)n);
     if ((!to && !strings) || !there) return fail_status(BF_E_MEMORY, NULL, x->file);
     *out = (formula_results){.numbers = bf_array_of(dtype, to, n)};
-    *status = strings ? bf_expression_eval_strings(x->parsed, columns, n, &out->strings, there)
-                      : bf_expression_eval_columns(x->parsed, columns, &out->numbers, there);
-    out->valid = *status == BF_OK && memchr(there, 0, (size_t)n) ? there : NULL;
+    const bf_array *const *const plain = strings ? NULL : formula_plain(x, columns, n);
+    *status = plain ? bf_expression_eval(x->parsed, plain, &out->numbers) : BF_E_ARGUMENT;
+    const bool nulls = *status == BF_E_ARGUMENT; /* there are some, or the expression makes them */
+    if (nulls)
+        *status = strings ? bf_expression_eval_strings(x->parsed, columns, n, &out->strings, there)
+                          : bf_expression_eval_columns(x->parsed, columns, &out->numbers, there);
+    out->valid = nulls && *status == BF_OK && memchr(there, 0, (size_t)n) ? there : NULL;
     if (*status != BF_E_OVERFLOW || !can_widen(x)) return EXIT_DONE;
     x->wide = true;
     const int code = formula_parse(x);

@@ -22,9 +22,13 @@ typedef struct formula {
     bf_dtype *dtypes;     /* BF_NONE: strings */
     int *scales;          /* a column of i64 or i128 is in units of 10^-scale */
     unsigned char *times; /* times of this kind are integers */
+    const bf_array **plain;
     bf_expression *parsed;
     bool strings; /* the caller's to set: it takes results that are strings, too */
     bool wide;    /* with 128 bits */
+    bool arrays;  /* the caller's to set: no column is of text, and all is computed as in NumPy */
+    bool rounded; /* the caller's to set: results that have a scale or are i128 become f64 */
+    bf_overflow_policy overflow; /* the caller's to set, for integers */
     bool patient; /* the caller's to set: it is not refused if it does not fit the columns' dtypes,
                      which may become others: ROWS_RESETTLED */
     buffer results, valid;
@@ -54,6 +58,10 @@ typedef struct formula_results {
     bf_strings strings;
     const uint8_t *valid; /* where it is 0, a result is NULL; NULL: none is */
 } formula_results;
+
+/* The columns of n rows as arrays, which they are if all are numbers and none is NULL; NULL: they
+ * are not. */
+const bf_array *const *formula_plain(formula *x, const bf_column *const columns[], int64_t n);
 
 /* Computes n results; columns that it does not use may be NULL. *status: why it has none, which is
  * not reported, if the exit code is EXIT_DONE. */

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* open_memstream, strdup */
 #include "expression/inputs.h"
 
-#include "expression/formula.h"
 #include "expression/names.h"
 #include "input/step.h"
 #include "runtime/progress.h"
@@ -45,7 +44,7 @@ static const char *unless_empty(const char *list) { return *list ? list : NULL; 
 static int open_table(expressed *x, const expression_names *n, input in, const rows_options *how) {
     if (in.text.columns)
         return fail(EXIT_USAGE, NULL, "--column does not go with -e '%s', which names columns",
-                    x->text);
+                    x->formula.text);
     x->numbers = names_list(n, BF_NAME_NUMBER);
     x->strings = names_list(n, BF_NAME_STRING);
     x->keys = names_list(n, BF_NAME_EITHER);
@@ -101,8 +100,8 @@ static int open_letters(expressed *x, const expression_names *n, const input *in
 }
 
 static void forget_expression(expressed *x) {
-    bf_expression_destroy(x->expression);
-    x->expression = NULL;
+    bf_expression_destroy(x->formula.parsed);
+    x->formula.parsed = NULL;
 }
 
 /* 1/0 needs no input to be refused. */
@@ -117,7 +116,7 @@ static int open_files(expressed *x, const rows_options *how) {
     input in = x->options->input;
     in.text.judge_nulls = true;
     if (x->file_count == 1) in.text.option = "-e";
-    int code = names_open(&n, x->context, "-e", x->text);
+    int code = names_open(&n, x->formula.context, "-e", x->formula.text);
     if (code == EXIT_DONE && n.count == 0) code = check_numbers(x);
     if (code == EXIT_DONE)
         code = names_columns(x, &n) ? open_table(x, &n, in, how) : open_letters(x, &n, &in, how);
@@ -132,24 +131,32 @@ int expressed_check(int count) {
     return EXIT_DONE;
 }
 
+static int open_formula(expressed *x, const char *text, bf_context *context, bool rounded) {
+    x->formula = (formula){.context = context,
+                           .options = x->options,
+                           .option = "-e",
+                           .text = text,
+                           .rounded = rounded};
+    return formula_open(&x->formula, EXPRESSED_COLUMNS);
+}
+
 /* Opens the files of which the text names columns. */
 static int open_text(expressed *x, const char *text, const options *o, char **files, int count,
                      bf_context *context, const rows_options *how) {
     rows_options reading = *how;
-    *x = (expressed){
-        .options = o, .text = text, .files = files, .file_count = count, .context = context};
+    *x = (expressed){.options = o, .files = files, .file_count = count};
     for (int i = 0; i < count; i++) {
         x->inputs[i].source.fd = -1;
         x->input[i] = &x->inputs[i];
     }
     spool_limit_set(&x->limit, o->memory.pipes);
-    x->rounded = !how->digits;
     reading.digits = o->rules.overflow == BF_OVERFLOW_ERROR ? BF_SCALE_MOST_I128 : 0;
     reading.settled = true;
     reading.nulls = true;
     reading.keep = &x->limit;
     reading.memory /= count;
-    return ranks_agree(open_files(x, &reading));
+    const int code = open_formula(x, text, context, !how->digits);
+    return ranks_agree(code == EXIT_DONE ? open_files(x, &reading) : code);
 }
 
 int expressed_open(expressed *x, const options *o, char **files, int count, bf_context *context,
@@ -180,10 +187,10 @@ static char *join_texts(const char *const texts[], int n) {
 }
 
 /* Makes another expression of the inputs and operands of the first. */
-static void open_beside(expressed *x, const expressed *first, const char *text) {
+static int open_beside(expressed *x, const expressed *first, const char *text) {
     *x = *first;
-    x->text = text;
     x->follows = true;
+    return open_formula(x, text, first->formula.context, first->formula.rounded);
 }
 
 int expressed_open_list(expressed *all, const char *const texts[], int n, const options *o,
@@ -193,8 +200,8 @@ int expressed_open_list(expressed *all, const char *const texts[], int n, const 
     const char *text = n > 1 ? joined : texts[0];
     if (code == EXIT_DONE && !text) code = fail_status(BF_E_MEMORY, NULL, files[0]);
     if (code == EXIT_DONE) code = open_text(&all[0], text, o, files, count, context, how);
-    all[0].text = texts[0];
-    for (int i = 1; i < n && code == EXIT_DONE; i++) open_beside(&all[i], &all[0], texts[i]);
+    all[0].formula.text = texts[0];
+    for (int i = 1; i < n && code == EXIT_DONE; i++) code = open_beside(&all[i], &all[0], texts[i]);
     free(joined);
     return code;
 }
@@ -215,9 +222,7 @@ static void close_inputs(expressed *x) {
 
 void expressed_close(expressed *x) {
     if (!x->follows) close_inputs(x);
-    free(x->results);
-    free(x->valid);
-    bf_expression_destroy(x->expression);
+    formula_close(&x->formula);
     *x = (expressed){.file_count = 0};
 }
 
@@ -265,23 +270,13 @@ static bool has_decimals(const expressed *x) {
     return some;
 }
 
-static bool has_times(const expressed *x) {
-    bool some = false;
-    for (int k = 0; k < x->operand_count; k++) some = some || time_of(x, k) != BF_TIME_NONE;
-    return some;
-}
-
 bool expressed_kinds_stay(const expressed *x) {
-    bool stay = x->expression != NULL;
+    const formula *f = &x->formula;
+    bool stay = f->parsed != NULL;
     for (int k = 0; k < x->operand_count; k++)
-        stay = stay && dtype_of(x, k) == x->dtypes[k] && scale_of(x, k) == x->scales[k] &&
-               time_of(x, k) == (bf_time_kind)x->times[k];
+        stay = stay && dtype_of(x, k) == f->dtypes[k] && scale_of(x, k) == f->scales[k] &&
+               time_of(x, k) == (bf_time_kind)f->times[k];
     return stay;
-}
-
-/* Whether 128 bits may go on where 64 end. A dtype that was asked for decides instead. */
-static bool can_widen(const expressed *x) {
-    return has_decimals(x) && !x->wide && x->options->input.dtype == BF_NONE;
 }
 
 static bool may_resettle(const expressed *x) {
@@ -297,35 +292,26 @@ static int settle_first(expressed *x) {
 }
 
 int expressed_widen(expressed *x) {
-    x->wide = true;
+    x->formula.wide = true;
     forget_expression(x);
     return expressed_parse(x);
 }
 
 int expressed_parse(expressed *x) {
-    const bf_expression_options how =
-        BF_EXPRESSION_OPTIONS(.overflow = x->overflow, .rounded = x->rounded, .wide = x->wide,
-                              .scales = has_decimals(x) ? x->scales : NULL,
-                              .times = has_times(x) ? x->times : NULL);
-    const char *all[EXPRESSED_COLUMNS];
-    int position = -1;
+    formula *const f = &x->formula;
     if (expressed_kinds_stay(x)) return EXIT_DONE;
-    for (int k = 0; k < x->operand_count; k++) {
-        all[k] = x->operands[k].name;
-        x->dtypes[k] = dtype_of(x, k);
-        x->scales[k] = scale_of(x, k);
-        x->times[k] = (unsigned char)time_of(x, k);
+    f->count = x->operand_count;
+    f->arrays = !has_decimals(x);
+    f->patient = may_resettle(x);
+    for (int k = 0; k < f->count; k++) {
+        f->names[k] = x->operands[k].name;
+        f->dtypes[k] = dtype_of(x, k);
+        f->scales[k] = scale_of(x, k);
+        f->times[k] = (unsigned char)time_of(x, k);
     }
-    forget_expression(x);
-    const bf_status st = bf_expression_parse(x->context, x->text, all, x->dtypes, x->operand_count,
-                                             &how, &position, &x->expression);
-    if (st == BF_E_OVERFLOW && can_widen(x)) return expressed_widen(x);
-    if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
-    if (st == BF_E_OVERFLOW && has_decimals(x)) return rows_refuse_digits(NULL, "-e", x->context);
-    if (st != BF_OK) return fail_text(st, x->context, NULL, "-e", x->text, position);
-    if (bf_expression_is_string(x->expression)) return formula_refuse_strings(NULL, "-e", x->text);
-    x->form = formula_form(x->expression);
-    return EXIT_DONE;
+    const int code = formula_parse(f);
+    if (code == EXIT_DONE) x->form = formula_form(f->parsed);
+    return code == ROWS_RESETTLED ? settle_first(x) : code;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -375,43 +361,19 @@ static int compute_failed(expressed *x, bf_status st) {
         if (code != EXIT_DONE) return code;
     }
     if (st == BF_E_OVERFLOW && may_resettle(x)) return settle_first(x);
-    if (is_one_text(x)) return rows_refuse_result(x->input[0], x->text, st, x->context);
+    if (is_one_text(x))
+        return rows_refuse_result(x->input[0], x->formula.text, st, x->formula.context);
     if (st != BF_E_ARGUMENT && st != BF_E_OVERFLOW)
-        return fail_status(st, x->context, x->input[0]->source.name);
-    return refuse_element(x, st, bf_context_message(x->context));
+        return fail_status(st, x->formula.context, x->input[0]->source.name);
+    return refuse_element(x, st, bf_context_message(x->formula.context));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
-
-/* The results' dtype may become narrower again: there is a byte of `valid` for each that fits then.
- */
-static bool make_room(expressed *x) {
-    const int64_t bytes = x->n * (x->form.dtype == BF_I128 ? 16 : 8);
-    if (bytes <= x->room) return true;
-    free(x->results);
-    free(x->valid);
-    x->results = malloc((size_t)bytes);
-    x->valid = malloc((size_t)bytes / 8);
-    x->room = x->results && x->valid ? bytes : 0;
-    return x->room > 0;
-}
-
-/* Are the columns numbers that are not NULL, as arrays are? */
-static bool are_plain(const expressed *x) {
-    bool plain = true;
-    for (int k = 0; plain && k < x->operand_count; k++) {
-        const expressed_operand *of = &x->operands[k];
-        const rows_column *c = &x->chunks[of->input].columns[of->column];
-        plain = x->dtypes[k] != BF_NONE && (!c->valid || !text_has_null(c->valid, c->first, x->n));
-    }
-    return plain;
-}
 
 /* The columns of the rows that were taken. */
 typedef struct columns {
     rows_view views[EXPRESSED_COLUMNS];
     const bf_column *columns[EXPRESSED_COLUMNS];
-    const bf_array *arrays[EXPRESSED_COLUMNS];
 } columns;
 
 static void look_at_columns(const expressed *x, columns *c) {
@@ -419,7 +381,6 @@ static void look_at_columns(const expressed *x, columns *c) {
         const expressed_operand *of = &x->operands[k];
         rows_look(x->input[of->input], &x->chunks[of->input], of->column, &c->views[k]);
         c->columns[k] = &c->views[k].column;
-        c->arrays[k] = &c->views[k].numbers;
     }
 }
 
@@ -433,26 +394,19 @@ static int refuse_null(const expressed *x, int64_t row) {
     return EXIT_DATA;
 }
 
-static int compute_columns(expressed *x, const columns *c, expressed_results *to) {
-    if (!make_room(x)) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
-    to->all = bf_array_of(x->form.dtype, x->results, x->n);
-    bool plain = are_plain(x);
-    bf_status st = plain ? bf_expression_eval(x->expression, c->arrays, &to->all) : BF_E_ARGUMENT;
-    if (st == BF_E_ARGUMENT) { /* the expression may make NULLs of its own */
-        plain = false;
-        st = bf_expression_eval_columns(x->expression, c->columns, &to->all, x->valid);
-    }
-    if (st == BF_E_OVERFLOW && can_widen(x)) {
-        const int code = expressed_widen(x);
-        return code == EXIT_DONE ? compute_columns(x, c, to) : code;
-    }
+static int compute_columns(expressed *x, const columns *c, formula_results *to) {
+    bf_status st;
+    const int code = formula_compute(&x->formula, c->columns, x->n, to, &st);
+    if (code == ROWS_RESETTLED) return settle_first(x);
+    if (code != EXIT_DONE) return code;
+    x->form = formula_form(x->formula.parsed);
     if (st != BF_OK) return compute_failed(x, st);
-    const uint8_t *null = plain ? NULL : memchr(x->valid, 0, (size_t)x->n);
-    to->valid = null ? x->valid : NULL;
-    return null && !x->options->input.text.skip_nulls ? refuse_null(x, null - x->valid) : EXIT_DONE;
+    const uint8_t *null = to->valid ? memchr(to->valid, 0, (size_t)x->n) : NULL;
+    return null && !x->options->input.text.skip_nulls ? refuse_null(x, null - to->valid)
+                                                      : EXIT_DONE;
 }
 
-int expressed_compute(expressed *x, expressed_results *results) {
+int expressed_compute(expressed *x, formula_results *results) {
     columns *c = malloc(sizeof *c); /* too large for a small stack */
     if (!c) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
     look_at_columns(x, c);
@@ -469,36 +423,38 @@ static int64_t next_present(const uint8_t *valid, int64_t *at, int64_t n) {
     return begin;
 }
 
-bf_array expressed_present(expressed_results r) {
-    const size_t size = bf_dtype_size(r.all.dtype);
-    const int64_t n = r.all.shape[0];
-    char *out = r.all.data;
-    if (!r.valid) return r.all;
+bf_array expressed_present(formula_results r) {
+    const size_t size = bf_dtype_size(r.numbers.dtype);
+    const int64_t n = r.numbers.shape[0];
+    char *out = r.numbers.data;
+    if (!r.valid) return r.numbers;
     for (int64_t at = 0; at < n;) {
         const int64_t begin = next_present(r.valid, &at, n);
-        memmove(out, (const char *)r.all.data + (size_t)begin * size, (size_t)(at - begin) * size);
+        memmove(out, (const char *)r.numbers.data + (size_t)begin * size,
+                (size_t)(at - begin) * size);
         out += (size_t)(at - begin) * size;
     }
-    return bf_array_of(r.all.dtype, r.all.data, (out - (char *)r.all.data) / (int64_t)size);
+    return bf_array_of(r.numbers.dtype, r.numbers.data,
+                       (out - (char *)r.numbers.data) / (int64_t)size);
 }
 
 /* Absorbs runs at their own indices; what is between is left out. */
-static bf_status absorb_runs(bf_state *state, expressed_results r) {
-    const size_t size = bf_dtype_size(r.all.dtype);
-    const int64_t n = r.all.shape[0];
+static bf_status absorb_runs(bf_state *state, formula_results r) {
+    const size_t size = bf_dtype_size(r.numbers.dtype);
+    const int64_t n = r.numbers.shape[0];
     bf_state_info info = {.size = sizeof info};
     bf_status st = bf_state_describe(state, &info);
     for (int64_t at = 0; at < n && st == BF_OK;) {
         const int64_t begin = next_present(r.valid, &at, n);
-        const bf_array run =
-            bf_array_of(r.all.dtype, (const char *)r.all.data + (size_t)begin * size, at - begin);
+        const bf_array run = bf_array_of(
+            r.numbers.dtype, (const char *)r.numbers.data + (size_t)begin * size, at - begin);
         st = bf_state_seek(state, info.next + begin);
         if (st == BF_OK) st = bf_state_absorb(state, &run);
     }
     return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
 }
 
-static bf_status absorb_results(bf_state *state, bf_reduction op, expressed_results r) {
+static bf_status absorb_results(bf_state *state, bf_reduction op, formula_results r) {
     const bool indexed = bf_reduction_result(op) >= BF_RESULT_INDEX;
     if (r.valid && indexed) return absorb_runs(state, r);
     const bf_array present = expressed_present(r);
@@ -507,16 +463,16 @@ static bf_status absorb_results(bf_state *state, bf_reduction op, expressed_resu
 
 /* Absorbs results that are computed beforehand. */
 static int absorb_computed(expressed *x, const columns *c, bf_state **state, bf_reduction op) {
-    expressed_results results;
+    formula_results results;
     bf_state_info info = {.size = sizeof info};
     bf_status st = bf_state_describe(*state, &info);
     const int code = compute_columns(x, c, &results);
     if (code != EXIT_DONE) return code;
-    const bool becomes = results.all.dtype != info.dtype;
-    if (becomes && results.all.dtype != BF_I128) return ROWS_RESETTLED;
-    if (becomes) st = wide_state(x->context, state);
+    const bool becomes = results.numbers.dtype != info.dtype;
+    if (becomes && results.numbers.dtype != BF_I128) return ROWS_RESETTLED;
+    if (becomes) st = wide_state(x->formula.context, state);
     if (st == BF_OK) st = absorb_results(*state, op, results);
-    return st == BF_OK ? EXIT_DONE : fail_status(st, x->context, x->input[0]->source.name);
+    return st == BF_OK ? EXIT_DONE : fail_status(st, x->formula.context, x->input[0]->source.name);
 }
 
 /* What is refused is computed once more by itself: then the message names the row at hand, or
@@ -525,8 +481,9 @@ int expressed_absorb(expressed *x, bf_state **state, bf_reduction op) {
     columns *c = malloc(sizeof *c);
     if (!c) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
     look_at_columns(x, c);
+    const bf_array *const *const plain = formula_plain(&x->formula, c->columns, x->n);
     const bf_status st =
-        are_plain(x) ? bf_state_absorb_expression(*state, x->expression, c->arrays) : BF_E_ARGUMENT;
+        plain ? bf_state_absorb_expression(*state, x->formula.parsed, plain) : BF_E_ARGUMENT;
     const bool again = st == BF_E_ARGUMENT || st == BF_E_OVERFLOW;
     const int code = again         ? absorb_computed(x, c, state, op)
                      : st != BF_OK ? compute_failed(x, st)

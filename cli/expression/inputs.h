@@ -3,7 +3,7 @@
  *
  *     expressed_open
  *     for each walk:  expressed_parse     for what the columns are now
- *                     expressed_next, expressed_results; expressed_next, expressed_results; ...
+ *                     expressed_next, expressed_compute; expressed_next, expressed_compute; ...
  *                     if a column turns out to have another dtype: expressed_again
  *     expressed_close
  *
@@ -11,9 +11,9 @@
 #ifndef BITFOLD_CLI_EXPRESSION_INPUTS_H
 #define BITFOLD_CLI_EXPRESSION_INPUTS_H
 
+#include "expression/formula.h"
 #include "input/rows.h"
 #include "options/options.h"
-#include "runtime/value.h"
 
 #include <bitfold.h>
 
@@ -30,37 +30,20 @@ typedef struct expressed_operand {
 
 typedef struct expressed {
     const options *options;
-    const char *text; /* the expression */
-    bool follows;     /* another one has the inputs, and reads them */
+    formula formula; /* the caller's to set: overflow */
+    bool follows;    /* another one has the inputs, and reads them */
     char **files;
     int file_count;
-    bf_context *context;
     rows inputs[EXPRESSED_INPUTS], *input[EXPRESSED_INPUTS]; /* where each of them is */
     expressed_operand operands[EXPRESSED_COLUMNS];
     int operand_count;
-    bf_dtype dtypes[EXPRESSED_COLUMNS];     /* the dtypes of the operands that it was parsed for */
-    int scales[EXPRESSED_COLUMNS];          /* an operand of i64 or i128 is in units of 10^-scale */
-    unsigned char times[EXPRESSED_COLUMNS]; /* times of this kind are integers */
-    bf_expression *expression;              /* NULL: not parsed */
-    units_form form;                        /* the results' */
-    bool rounded;                           /* results that have a scale or are i128 become f64 */
-    bool wide;                              /* 64 bits do not hold all of it: 128 do */
-    bool settled;                           /* all was read once: no dtype becomes another */
-    bf_overflow_policy overflow;            /* for integers; the caller's to set */
+    units_form form; /* the results' */
+    bool settled;    /* all was read once: no dtype becomes another */
     spool_limit limit;
     char *numbers, *strings, *keys; /* columns of a text, as the options have them */
     rows_chunk chunks[EXPRESSED_INPUTS];
     int64_t n, at; /* rows of the chunks, and before them */
-    void *results; /* the chunks' results */
-    uint8_t *valid;
-    int64_t room; /* bytes of results; of `valid` fewer */
 } expressed;
-
-/* What the results of some rows are. */
-typedef struct expressed_results {
-    bf_array all;         /* a result for each row; 0 where it is NULL */
-    const uint8_t *valid; /* a byte for each row, 0 where the result is NULL; NULL: none is */
-} expressed_results;
 
 /* Checks how many files there are. */
 int expressed_check(int count);
@@ -104,10 +87,10 @@ int expressed_next(expressed *x, int64_t most);
 /* Computes the results of the rows that were taken. If NULLs are an error by the options, there are
  * none. Where 64 bits do not hold some, the results, and x->dtype, may be i128 from now on, or f64
  * if they are rounded: those of the rows before are what they were. */
-int expressed_compute(expressed *x, expressed_results *results);
+int expressed_compute(expressed *x, formula_results *results);
 
 /* Moves those that are not NULL to the front, and returns them. */
-bf_array expressed_present(expressed_results results);
+bf_array expressed_present(formula_results results);
 
 /* Absorbs them into a state, each at its index, which becomes one of i128 if they are. Of a
  * product, those behind a NULL follow those before it. ROWS_RESETTLED: the results have another

@@ -236,7 +236,7 @@ static int open_expression(hist *h) {
                               .times = true};
     expressed *x = &h->expressed;
     int code = EXIT_DONE;
-    if (!x->expression) {
+    if (!x->formula.parsed) {
         code = expressed_open(x, o, o->files, o->file_count, h->context, &how);
         if (code == EXIT_DONE) code = start_expression(h);
     }
@@ -310,13 +310,13 @@ static int convert(hist *h, int scale, bf_array *elements) {
 
 static int next_results(hist *h, taken *t) {
     expressed *x = &h->expressed;
-    expressed_results results;
+    formula_results results;
     int code = expressed_next(x, expressed_step(x, RESULTS));
     t->n = code == EXIT_DONE ? x->n : 0;
     if (t->n > 0) code = expressed_compute(x, &results);
     if (code != EXIT_DONE || t->n == 0) return code;
     t->results = expressed_present(results);
-    const bool same = results.all.dtype == h->dtype && x->form.scale == h->times.scale;
+    const bool same = results.numbers.dtype == h->dtype && x->form.scale == h->times.scale;
     return same ? EXIT_DONE : convert(h, x->form.scale, &t->results);
 }
 

@@ -77,7 +77,7 @@ static int write_results(mapped *m, int64_t *count) {
     const int64_t most = expressed_step(x, BLOCK);
     int code;
     while ((code = expressed_next(x, most)) == EXIT_DONE && x->n > 0) {
-        expressed_results results;
+        formula_results results;
         code = expressed_compute(x, &results);
         if (code == EXIT_DONE && x->form.dtype != m->dtype) code = change_dtype(m);
         if (code != EXIT_DONE) return code;
@@ -98,7 +98,7 @@ static int open_inputs(mapped *m, const options *o) {
     if (code == EXIT_DONE) code = expressed_open(x, o, o->files, o->file_count, m->context, &how);
     if (code == EXIT_DONE) code = expressed_prepare(x);
     if (code == EXIT_DONE) code = expressed_settle(x);
-    x->overflow = o->rules.overflow;
+    x->formula.overflow = o->rules.overflow;
     return code == EXIT_DONE ? expressed_parse(x) : code;
 }
 

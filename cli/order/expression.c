@@ -42,9 +42,9 @@ static int add_gaps(ordering *r, const uint8_t *valid) {
 }
 
 static int add_results(ordering *r) {
-    expressed_results results;
+    formula_results results;
     int code = expressed_compute(&r->expressed, &results);
-    if (code == EXIT_DONE && results.all.dtype != r->results.of[0].form.dtype)
+    if (code == EXIT_DONE && results.numbers.dtype != r->results.of[0].form.dtype)
         return ROWS_RESETTLED;
     if (code == EXIT_DONE) code = add_gaps(r, results.valid);
     if (code != EXIT_DONE) return code;

@@ -19,12 +19,12 @@ typedef struct expressions {
     bf_reduction op;
     int count;
     expressed *all;
-    expressed_results *results; /* the rows at hand have these */
-    buffer *brought;            /* numbers of each in the form of all */
-    bf_array *numbers;          /* show them, or the results */
-    buffer pair[2];             /* numbers of two, where both have one */
-    units_form form;            /* what holds the numbers of all */
-    int64_t start;              /* the index of the first row */
+    formula_results *results; /* the rows at hand have these */
+    buffer *brought;          /* numbers of each in the form of all */
+    bf_array *numbers;        /* show them, or the results */
+    buffer pair[2];           /* numbers of two, where both have one */
+    units_form form;          /* what holds the numbers of all */
+    int64_t start;            /* the index of the first row */
     bf_state **states;
 } expressions;
 
@@ -62,7 +62,7 @@ static units_form find_form(const expressions *x) {
 /* Brings the results of one to the form of all. */
 static int bring(expressions *x, int i) {
     const char *file = x->task->options->files[0];
-    const bf_array *from = &x->results[i].all;
+    const bf_array *from = &x->results[i].numbers;
     const units_form own = {from->dtype, x->all[i].form.scale, BF_TIME_NONE};
     const int64_t n = from->shape[0];
     x->numbers[i] = *from;
@@ -133,7 +133,7 @@ static bool is_wide(const expressions *x) {
 static int match_state(expressions *x, bool wide) {
     expressed *one = &x->all[0];
     bf_status st = BF_OK;
-    const int code = wide && !one->wide ? expressed_widen(one) : EXIT_DONE;
+    const int code = wide && !one->formula.wide ? expressed_widen(one) : EXIT_DONE;
     if (code == EXIT_DONE && one->form.dtype == BF_I128 && !is_wide(x))
         st = wide_state(x->task->context, &x->states[0]);
     return st == BF_OK ? code : fail_status(st, x->task->context, NULL);
