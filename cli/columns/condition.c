@@ -19,18 +19,13 @@ struct condition {
     char *numbers, *strings, *either; /* the columns that it names */
 };
 
-/* What is left of a column. */
-typedef struct kept_column {
-    buffer numbers, offsets, bytes, valid;
-} kept_column;
-
 /* What leaves rows of one input out. */
 struct rows_filter {
     condition *of;
     formula formula;
     rows_view *views; /* all columns */
     const bf_column **columns;
-    kept_column *kept;
+    column_memory *kept; /* what is left of each */
     buffer places;
     bool settled; /* all rows were read once: no column becomes another */
 };
@@ -44,12 +39,7 @@ static struct rows_filter *open_filter(const struct rows_condition *c) {
 }
 
 static void close_filter(struct rows_filter *f) {
-    for (int k = 0; f->kept && k < f->formula.count; k++) {
-        buffer_free(&f->kept[k].numbers);
-        buffer_free(&f->kept[k].offsets);
-        buffer_free(&f->kept[k].bytes);
-        buffer_free(&f->kept[k].valid);
-    }
+    for (int k = 0; f->kept && k < f->formula.count; k++) column_memory_free(&f->kept[k]);
     for (int k = 0; f->formula.names && k < f->formula.count; k++)
         free((char *)(uintptr_t)f->formula.names[k]);
     formula_close(&f->formula);
@@ -128,7 +118,7 @@ static int evaluate(struct rows_filter *f, rows *r, const rows_chunk *chunk, for
 
 /* ---- the rows that are kept ------------------------------------------------------------------ */
 
-static bool pick_strings(kept_column *to, rows_column *c, const int64_t *places, int64_t n) {
+static bool pick_strings(column_memory *to, rows_column *c, const int64_t *places, int64_t n) {
     const int64_t *from = c->strings.offsets;
     int64_t all = 0;
     for (int64_t i = 0; i < n; i++) all += from[places[i] + 1] - from[places[i]];
@@ -146,7 +136,7 @@ static bool pick_strings(kept_column *to, rows_column *c, const int64_t *places,
 }
 
 /* A settled column is held in one form. */
-static bool pick_numbers(kept_column *to, rows_column *c, bf_dtype dtype, const int64_t *places,
+static bool pick_numbers(column_memory *to, rows_column *c, bf_dtype dtype, const int64_t *places,
                          int64_t n) {
     const int i = __builtin_ctz(c->can);
     void *numbers = buffer_take(&to->numbers, (size_t)n * bf_dtype_size(dtype));
@@ -157,7 +147,7 @@ static bool pick_numbers(kept_column *to, rows_column *c, bf_dtype dtype, const 
     return true;
 }
 
-static bool pick_valid(kept_column *to, rows_column *c, const int64_t *places, int64_t n) {
+static bool pick_valid(column_memory *to, rows_column *c, const int64_t *places, int64_t n) {
     uint8_t *bits = buffer_take(&to->valid, (size_t)n / 8 + 1);
     if (!bits) return false;
     memset(bits, 0xff, (size_t)n / 8 + 1);
@@ -174,7 +164,7 @@ static bool pick_valid(kept_column *to, rows_column *c, const int64_t *places, i
 
 static bool pick_column(struct rows_filter *f, rows *r, int k, int64_t n) {
     rows_column *c = &r->shown[k];
-    kept_column *to = &f->kept[k];
+    column_memory *to = &f->kept[k];
     const bf_dtype dtype = rows_dtype(r, k);
     const int64_t *places = (const int64_t *)f->places.at;
     if (dtype != BF_NONE && !pick_numbers(to, c, dtype, places, n)) return false;

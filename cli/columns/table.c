@@ -221,10 +221,7 @@ void table_close(table *t) {
         table_column *c = &t->columns[k];
         free(c->name);
         formula_close(&c->formula);
-        free(c->numbers.at);
-        free(c->offsets.at);
-        free(c->bytes.at);
-        free(c->valid.at);
+        column_memory_free(&c->memory);
     }
     free(t->columns);
     for (int i = 0; i < ASKED_VALUES; i++) {
@@ -458,7 +455,7 @@ static int bring_numbers(table *t, table_column *c) {
     const rows *r = rows_of(t, c);
     const units_form here = units_of_rows(r, c->at);
     if (units_are_same(here, c->settled)) return EXIT_DONE;
-    void *wide = buffer_take(&c->numbers, (size_t)t->n * bf_dtype_size(c->form.dtype));
+    void *wide = buffer_take(&c->memory.numbers, (size_t)t->n * bf_dtype_size(c->form.dtype));
     if (!wide) return no_memory(t);
     if (!units_bring(here, c->view.numbers.data, t->n, c->settled, wide))
         return rows_refuse_scale(r->source.name);
@@ -633,4 +630,20 @@ int table_next(table *t, bool *end) {
         code = find_values(t, i);
     if (code == EXIT_DONE) table_hand_out(t);
     return code;
+}
+
+bool table_unpack(const packed_rows *r, int column, bf_dtype dtype, bool strings,
+                  column_memory *memory, rows_view *view) {
+    *view = (rows_view){.column.size = sizeof view->column};
+    if (!packed_valid(r, column, &memory->valid, &view->column.valid)) return false;
+    if (strings && !packed_strings(r, column, &memory->offsets, &memory->bytes, &view->strings))
+        return false;
+    if (dtype == BF_NONE) {
+        view->column.strings = &view->strings;
+        return true;
+    }
+    if (!packed_numbers(r, column, &memory->numbers)) return false;
+    view->numbers = bf_array_of(dtype, memory->numbers.at, r->n);
+    view->column.numbers = &view->numbers;
+    return true;
 }

@@ -7,6 +7,7 @@
 #include "expression/formula.h"
 #include "input/rows.h"
 #include "memory/buffer.h"
+#include "memory/packed.h"
 #include "work/units.h"
 #include "work/work.h"
 
@@ -24,7 +25,7 @@ typedef struct table_column {
     bf_time_kind meets; /* what expressions take them for */
     bool hidden;        /* the condition alone has it */
     rows_view view;     /* shows the chunk, or what is left of it */
-    buffer numbers, offsets, bytes, valid;
+    column_memory memory;
     formula formula; /* a key that is an expression has one */
 } table_column;
 
@@ -121,5 +122,10 @@ int table_settle_ranks(table *t, bool *changed);
 /* Writes where the next row is; goes there, before the first row. False: there is no such place. */
 void table_put_place(checkpoint_writer *to, const table *t);
 bool table_take_place(checkpoint_reader *from, table *t);
+
+/* Shows a column of packed rows that are at hand, in memory that it takes: its numbers, or strings,
+ * or both. False: there is no memory. */
+bool table_unpack(const packed_rows *r, int column, bf_dtype dtype, bool strings,
+                  column_memory *memory, rows_view *view);
 
 #endif

@@ -214,7 +214,7 @@ int values_compute_key(table *t, int i) {
     const int code = evaluate(t, &c->formula, t->asked->key[i].text, &found);
     if (code != EXIT_DONE) return code;
     if (found.numbers.dtype == BF_BOOL) found.numbers.dtype = BF_U8;
-    if (!formula_show(&found, t->n, &c->valid, &c->view)) return no_memory(t);
+    if (!formula_show(&found, t->n, &c->memory.valid, &c->view)) return no_memory(t);
     return found.numbers.dtype == c->form.dtype ? EXIT_DONE : ROWS_RESETTLED;
 }
 

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a block of a pile, at least; rows that are read at once. */
-enum { BLOCK_LEAST = 1 << 14, PILES_LEAST = 8, READ = 1 << 14 };
+enum { READ = 1 << 14 /* rows that are read at once */ };
 
 /* The columns of piles by group, and of the values of all rows. */
 enum { KEYS, VALUES, COLUMNS };
@@ -45,14 +44,8 @@ static size_t value_bytes(const medians *m) { return bf_dtype_size(m->form.dtype
 /* Makes empty piles by group. NULL: there is no memory. */
 static piles *make_piles(const medians *m) {
     const int bytes[COLUMNS] = {(int)key_bytes(m), (int)value_bytes(m)};
-    const int64_t most = m->memory / BLOCK_LEAST;
     piles *p = malloc(sizeof *p);
-    if (!p) return NULL;
-    piles_open(p,
-               most < PILES_LEAST  ? PILES_LEAST
-               : most > PILES_MOST ? PILES_MOST
-                                   : (int)most,
-               COLUMNS, bytes, m->memory);
+    if (p) piles_open(p, 0, COLUMNS, bytes, m->memory);
     return p;
 }
 

@@ -185,17 +185,9 @@ static int open_part(const merged *x, part *p) {
 }
 
 static int put_rows(merged *x, part *p, FILE *f) {
-    const table *t = x->groups->table;
-    const options *o = t->asked->options;
-    const char *const total = x->total.n > 0 ? x->total.at : NULL, *row;
-    size_t bytes;
-    int code = records_end(&x->rows);
-    for (int64_t n = 0; code == EXIT_DONE && !ferror(f) && (o->top <= 0 || n < o->top); n++) {
-        code = records_next(&x->rows, &row, &bytes);
-        if (code != EXIT_DONE || !row) break;
-        code = part_add(p, f, row, total, t->asked->file, o);
-    }
-    return code == EXIT_DONE ? part_end(p, f, total, t->asked->file, o) : code;
+    const asked *a = x->groups->table->asked;
+    const char *const total = x->total.n > 0 ? x->total.at : NULL;
+    return part_put_records(p, f, &x->rows, a->options->top, total, a->file, a->options);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* The number of piles, bytes of a block of each, and bytes that are read at once, at least and at
- * most. */
-enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14, READ_LEAST = 1 << 14, READ_MOST = 1 << 20 };
+/* Bytes that are read at once, at least and at most. */
+enum { READ_LEAST = 1 << 14, READ_MOST = 1 << 20 };
 
 /* The columns of a row. */
 enum { COLUMNS = BF_KEY_COLUMNS_MAX + ASKED_VALUES };
@@ -54,10 +53,8 @@ static int find_columns(const table *t, packed_column columns[COLUMNS]) {
 int rest_open(rest *r, const table *t) {
     static const int byte = 1;
     packed_column columns[COLUMNS];
-    const int64_t memory = share_of(t, 8), most = memory / BLOCK_LEAST;
-    const int n = most < PILES_LEAST ? PILES_LEAST : most > PILES_MOST ? PILES_MOST : (int)most;
     *r = (rest){.rows = {.of = &r->packed, .piles = &r->piles, .pile = -1}};
-    piles_open(&r->piles, n, 1, &byte, memory);
+    piles_open(&r->piles, 0, 1, &byte, share_of(t, 8));
     if (getrandom(&r->seed, sizeof r->seed, GRND_NONBLOCK) < 0) r->seed = (uintptr_t)r;
     const int count = find_columns(t, columns);
     return packed_open(&r->packed, columns, count) ? EXIT_DONE : no_memory(t);
@@ -131,17 +128,8 @@ void rest_empty(rest *r) { piles_empty(&r->piles, r->rows.pile); }
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static bool take_key(const packed_rows *r, int i, table_column *c) {
-    rows_view *v = &c->view;
-    *v = (rows_view){.column.size = sizeof v->column};
-    if (!packed_valid(r, i, &c->valid, &v->column.valid)) return false;
-    if (c->form.dtype == BF_NONE) {
-        v->column.strings = &v->strings;
-        return packed_strings(r, i, &c->offsets, &c->bytes, &v->strings);
-    }
-    if (!packed_numbers(r, i, &c->numbers)) return false;
-    v->numbers = bf_array_of(c->form.dtype, c->numbers.at, r->n);
-    v->column.numbers = &v->numbers;
-    return true;
+    const bool strings = c->form.dtype == BF_NONE;
+    return table_unpack(r, i, c->form.dtype, strings, &c->memory, &c->view);
 }
 
 static bool take_value(const packed_rows *r, int column, table_value *v) {

@@ -315,8 +315,7 @@ int hist_put(output *out, const options *o, enum hist_form form, const bf_histog
     shown x = {.options = o, .subject = subject};
     int code = gather_shown(&x, histogram);
     if (code == EXIT_DONE) code = put_form(out, form, &x);
-    if (code == EXIT_DONE)
-        code = output_flush(out->stream, out->to_file ? out->file.name : "standard output");
+    if (code == EXIT_DONE) code = output_end(out, code);
     if (code == EXIT_DONE && form != HIST_JSON && form != HIST_PLOT && form < HIST_PNG)
         tell_others(&x);
     free(x.sums);

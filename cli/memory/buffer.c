@@ -24,3 +24,10 @@ void buffer_free(buffer *b) {
     free(b->at);
     *b = (buffer){NULL, 0};
 }
+
+void column_memory_free(column_memory *m) {
+    buffer_free(&m->numbers);
+    buffer_free(&m->offsets);
+    buffer_free(&m->bytes);
+    buffer_free(&m->valid);
+}

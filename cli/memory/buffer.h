@@ -16,4 +16,11 @@ void *buffer_take(buffer *b, size_t bytes);
 void *buffer_grow(buffer *b, size_t bytes);
 void buffer_free(buffer *b);
 
+/* The memory of a column: numbers; where strings begin, and their bytes; which are NULL. */
+typedef struct column_memory {
+    buffer numbers, offsets, bytes, valid;
+} column_memory;
+
+void column_memory_free(column_memory *m);
+
 #endif

@@ -12,10 +12,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rows that are sorted by pile at a time; and the least rows of a block. */
-enum { SORTED = 1 << 13, BLOCK_LEAST = 64 };
+/* Rows that are sorted by pile at a time; the least rows of a block; and where nobody says how many
+ * piles there are, the least, and bytes of a block of each. */
+enum { SORTED = 1 << 13, BLOCK_LEAST = 64, PILES_LEAST = 8, BLOCK_BYTES = 1 << 14 };
+
+static int count_for(int64_t memory) {
+    const int64_t n = memory / BLOCK_BYTES;
+    return n < PILES_LEAST ? PILES_LEAST : n > PILES_MOST ? PILES_MOST : (int)n;
+}
 
 void piles_open(piles *p, int count, int columns, const int bytes[], int64_t memory) {
+    if (count == 0) count = count_for(memory);
     *p = (piles){.count = count, .columns = columns, .fd = -1};
     for (int c = 0; c < columns; c++) p->before[c + 1] = p->before[c] + bytes[c];
     p->block = memory / count / p->before[columns];

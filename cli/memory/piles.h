@@ -32,7 +32,7 @@ typedef struct piles {
 } piles;
 
 /* Begins with empty piles, of columns whose elements have so many bytes: 1, 2, 4, 8 or 16. memory:
- * bytes of all buffers. */
+ * bytes of all buffers. count 0: as many as fit it well. */
 void piles_open(piles *p, int count, int columns, const int bytes[], int64_t memory);
 void piles_close(piles *p);
 

@@ -257,9 +257,7 @@ int answer_end(const answer *x, const question *q, const output *out, const kept
     const int code = output_is_array(out)         ? end_array(x, q, out)
                      : out->layout == LAYOUT_JSON ? end_object(x, q, out->stream, behind)
                                                   : EXIT_DONE;
-    const int flushed =
-        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
-    return code == EXIT_DONE ? flushed : code;
+    return output_end(out, code);
 }
 
 int answer_put(const answer *x, const question *q, output *out, bool many) {

@@ -13,18 +13,18 @@ static table_column *column_of(const table *t, int i) { return &t->columns[t->ta
 /* Adds n numbers behind those of so many rows. */
 static bool add_numbers(loaded_column *to, const table_column *c, int64_t before, int64_t n) {
     const size_t size = bf_dtype_size(c->form.dtype);
-    char *at = buffer_grow(&to->numbers, (size_t)(before + n) * size);
+    char *at = buffer_grow(&to->memory.numbers, (size_t)(before + n) * size);
     if (at) memcpy(at + (size_t)before * size, c->view.numbers.data, (size_t)n * size);
     return at;
 }
 
 static bool add_strings(loaded_column *to, const table_column *c, int64_t before, int64_t n) {
     const int64_t *from = c->view.strings.offsets;
-    int64_t *offsets = buffer_grow(&to->offsets, (size_t)(before + n + 1) * sizeof *offsets);
+    int64_t *offsets = buffer_grow(&to->memory.offsets, (size_t)(before + n + 1) * sizeof *offsets);
     if (!offsets) return false;
     if (before == 0) offsets[0] = 0;
     const int64_t begin = offsets[before], more = from[n] - from[0];
-    char *bytes = buffer_grow(&to->bytes, (size_t)(begin + more));
+    char *bytes = buffer_grow(&to->memory.bytes, (size_t)(begin + more));
     if (!bytes) return false;
     memcpy(bytes + begin, c->view.strings.bytes + from[0], (size_t)more);
     for (int64_t i = 1; i <= n; i++) offsets[before + i] = begin + from[i] - from[0];
@@ -36,7 +36,7 @@ static bool add_valid(loaded_column *to, const bf_column *c, int64_t before, int
     if (!c->valid && to->nulls == 0) return true;
     const size_t had = to->nulls == 0 ? 0 : (size_t)(before + 7) / 8,
                  has = (size_t)(before + n + 7) / 8;
-    char *at = buffer_grow(&to->valid, has);
+    char *at = buffer_grow(&to->memory.valid, has);
     if (!at) return false;
     memset(at + had, 0xff, has - had);
     for (int64_t i = 0; c->valid && i < n; i++) {
@@ -122,9 +122,9 @@ static bool bring_times(bitfold_read_column *c, int64_t *units, int64_t n) {
 /* ---- columns --------------------------------------------------------------------------------- */
 
 static bool show_strings(loaded_column *from, bitfold_read_column *to, int64_t n) {
-    int64_t *offsets = buffer_grow(&from->offsets, (size_t)(n + 1) * sizeof *offsets);
+    int64_t *offsets = buffer_grow(&from->memory.offsets, (size_t)(n + 1) * sizeof *offsets);
     if (offsets && n == 0) offsets[0] = 0;
-    char *bytes = offsets ? buffer_grow(&from->bytes, (size_t)offsets[n]) : NULL;
+    char *bytes = offsets ? buffer_grow(&from->memory.bytes, (size_t)offsets[n]) : NULL;
     if (!bytes) return false;
     bytes[offsets[n]] = '\0';
     to->offsets = offsets;
@@ -134,7 +134,7 @@ static bool show_strings(loaded_column *from, bitfold_read_column *to, int64_t n
 }
 
 static int show_numbers(loaded_column *from, bitfold_read_column *to, int64_t n) {
-    void *numbers = buffer_grow(&from->numbers, (size_t)n * bf_dtype_size(to->dtype));
+    void *numbers = buffer_grow(&from->memory.numbers, (size_t)n * bf_dtype_size(to->dtype));
     if (!numbers) return fail_status(BF_E_MEMORY, NULL, NULL);
     to->numbers = numbers;
     if (to->time == BF_TIME_DATE) {
@@ -156,7 +156,7 @@ static int show_column(loaded *l, int i, const table_column *c) {
                                 .scale = c->form.scale,
                                 .time = c->form.time,
                                 .nulls = from->nulls,
-                                .valid = from->nulls > 0 ? (uint8_t *)from->valid.at : NULL};
+                                .valid = from->nulls > 0 ? (uint8_t *)from->memory.valid.at : NULL};
     if (to->name && c->form.dtype != BF_NONE) return show_numbers(from, to, l->shown.rows);
     return to->name && show_strings(from, to, l->shown.rows) ? EXIT_DONE
                                                              : fail_status(BF_E_MEMORY, NULL, NULL);
@@ -187,12 +187,8 @@ int loaded_read(loaded **out, table *t, int64_t least, bool *end) {
 }
 
 static void free_columns(loaded *l) {
-    for (int i = 0; l->columns && i < l->shown.count; i++) {
-        buffer_free(&l->columns[i].numbers);
-        buffer_free(&l->columns[i].offsets);
-        buffer_free(&l->columns[i].bytes);
-        buffer_free(&l->columns[i].valid);
-    }
+    for (int i = 0; l->columns && i < l->shown.count; i++)
+        column_memory_free(&l->columns[i].memory);
     for (int i = 0; l->shown.columns && i < l->shown.count; i++)
         free((char *)(uintptr_t)l->shown.columns[i].name);
     free(l->columns);

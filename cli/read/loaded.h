@@ -7,7 +7,7 @@
 #include "read/read.h"
 
 typedef struct loaded_column {
-    buffer numbers, offsets, bytes, valid;
+    column_memory memory;
     int64_t nulls;
 } loaded_column;
 

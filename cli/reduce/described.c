@@ -388,7 +388,5 @@ int described_put(output *out, const described *all, int n, const char *device) 
                      : out->layout == LAYOUT_TSV  ? put_table(out, all, n)
                      : out->layout == LAYOUT_JSON ? put_objects(out, all, n, device)
                                                   : put_lines(out, all, n);
-    const int flushed =
-        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
-    return code == EXIT_DONE ? flushed : code;
+    return output_end(out, code);
 }

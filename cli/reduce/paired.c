@@ -17,12 +17,6 @@ bf_status paired_take_line(const bf_state *state, const bf_reduce_options *rules
     return st;
 }
 
-static int flush(const output *out, int code) {
-    const int flushed =
-        output_flush(out->stream, out->to_file ? out->file.name : "standard output");
-    return code == EXIT_DONE ? flushed : code;
-}
-
 /* {"schema":1, ... of the inputs. */
 static void put_head(FILE *f, const result *r) {
     json_begin(f, report_command_name(), r->file);
@@ -92,7 +86,7 @@ int paired_put_line(output *out, const result *r, const bf_value line[PAIRED_LIN
         put_line(out, line);
     else
         code = put_row(out, r, line);
-    return flush(out, code);
+    return output_end(out, code);
 }
 
 /* ---- a matrix -------------------------------------------------------------------------------- */
@@ -147,5 +141,5 @@ int paired_put_matrix(output *out, const result *r, const paired_matrix *m) {
         put_matrix(out, r, m);
     else
         code = put_table(out, r, m);
-    return flush(out, code);
+    return output_end(out, code);
 }

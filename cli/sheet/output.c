@@ -50,6 +50,11 @@ static const char *output_name(const output *out) {
     return out->to_file ? out->file.name : "standard output";
 }
 
+int output_end(const output *out, int code) {
+    const int flushed = output_flush(out->stream, output_name(out));
+    return code == EXIT_DONE ? flushed : code;
+}
+
 int output_open(output *out, const options *o, bool names) {
     *out = (output){.stream = stdout,
                     .to_file = o->output != NULL && strcmp(o->output, "-") != 0,
@@ -206,8 +211,7 @@ static int show_waiting(output *out) {
     free(out->waiting);
     out->waiting = NULL;
     out->waits = 0;
-    const int flushed = output_flush(out->stream, output_name(out));
-    return code == EXIT_DONE ? flushed : code;
+    return output_end(out, code);
 }
 
 static int let_wait(output *out, const result *r) {
@@ -234,6 +238,5 @@ int output_result(output *out, const result *r) {
         code = put_row(out, r);
     else
         put_line(out, r);
-    const int flushed = output_flush(out->stream, output_name(out));
-    return code == EXIT_DONE ? flushed : code;
+    return output_end(out, code);
 }

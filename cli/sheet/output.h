@@ -97,4 +97,7 @@ void output_abandon(output *out);
  * more shows here. */
 int output_flush(FILE *stream, const char *name);
 
+/* Flushes what was written with this exit code, which is returned unless the flush alone fails. */
+int output_end(const output *out, int code);
+
 #endif

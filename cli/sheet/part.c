@@ -191,3 +191,16 @@ int part_end(part *p, FILE *f, const char *total, const char *file, const option
     find_strings(p);
     return code == EXIT_DONE ? sheet_rows(&p->writer, &p->sheet) : code;
 }
+
+int part_put_records(part *p, FILE *f, records *rows, int64_t most, const char *total,
+                     const char *file, const options *o) {
+    const char *row;
+    size_t bytes;
+    int code = records_end(rows);
+    for (int64_t n = 0; code == EXIT_DONE && !ferror(f) && (most <= 0 || n < most); n++) {
+        code = records_next(rows, &row, &bytes);
+        if (code != EXIT_DONE || !row) break;
+        code = part_add(p, f, row, total, file, o);
+    }
+    return code == EXIT_DONE ? part_end(p, f, total, file, o) : code;
+}

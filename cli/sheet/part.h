@@ -2,6 +2,7 @@
 #ifndef BITFOLD_CLI_SHEET_PART_H
 #define BITFOLD_CLI_SHEET_PART_H
 
+#include "memory/records.h"
 #include "sheet/sheet.h"
 
 /* Bytes that grow. */
@@ -50,6 +51,10 @@ void part_close(part *p);
  * row, which counts where the width of columns is found. */
 int part_add(part *p, FILE *f, const char *row, const char *total, const char *file,
              const options *o);
+
+/* Adds the rows of all records, or the first `most` (0: all), and ends. */
+int part_put_records(part *p, FILE *f, records *rows, int64_t most, const char *total,
+                     const char *file, const options *o);
 
 /* Writes what is left, and the total. */
 int part_end(part *p, FILE *f, const char *total, const char *file, const options *o);

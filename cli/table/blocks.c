@@ -1,5 +1,6 @@
 #include "table/blocks.h"
 
+#include "columns/table.h"
 #include "memory/key.h"
 #include "memory/packed.h"
 #include "memory/records.h"
@@ -14,9 +15,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Bytes of a block of a pile, at least; and parts of the memory for results: all buffers of piles,
- * a block of rows that are joined, the rows to show, strings that are shown at once. */
-enum { PILES_LEAST = 8, BLOCK_LEAST = 1 << 14, PILED = 8, JOINED = 12, SORTED = 4, SHOWN = 16 };
+/* Parts of the memory for results: all buffers of piles, a block of rows that are joined, the rows
+ * to show, strings that are shown at once. */
+enum { PILED = 8, JOINED = 12, SORTED = 4, SHOWN = 16 };
 
 /* Piles of so few blocks are not parted again, and others so often, at most; keys of B that are
  * remembered. */
@@ -29,7 +30,7 @@ enum { ROW_NUMBER, COLUMN };
 
 /* A column of the rows at hand. */
 typedef struct loaded {
-    buffer numbers, offsets, bytes, valid;
+    column_memory memory;
     rows_view view; /* strings are there even if the column is of numbers */
 } loaded;
 
@@ -77,12 +78,7 @@ static void close_side(block_side *s) {
     for (int level = 0; level < LEVELS; level++) piles_close(&s->piles[level]);
     packed_close(&s->packed);
     packed_rows_close(&s->rows);
-    for (int k = 0; s->loaded && k < s->count; k++) {
-        buffer_free(&s->loaded[k].numbers);
-        buffer_free(&s->loaded[k].offsets);
-        buffer_free(&s->loaded[k].bytes);
-        buffer_free(&s->loaded[k].valid);
-    }
+    for (int k = 0; s->loaded && k < s->count; k++) column_memory_free(&s->loaded[k].memory);
     free(s->loaded);
     free(s->columns);
     free(s->shown);
@@ -111,9 +107,7 @@ static void find_columns(blocks *x, int side) {
 
 static void open_piles(const blocks *x, piles *p) {
     static const int byte = 1;
-    const int64_t memory = share_of(x, PILED), most = memory / BLOCK_LEAST;
-    const int n = most < PILES_LEAST ? PILES_LEAST : most > PILES_MOST ? PILES_MOST : (int)most;
-    piles_open(p, n, 1, &byte, memory);
+    piles_open(p, 0, 1, &byte, share_of(x, PILED));
 }
 
 /* Prepares for the dtypes that a side has now. */
@@ -296,32 +290,17 @@ static void begin_pile(block_side *s, int level, int i) {
     s->rows.at = s->rows.n = s->before = 0;
 }
 
-static bool load_column(block_side *s, int k) {
-    loaded *c = &s->loaded[k];
-    const packed_column *kind = &s->columns[COLUMN + k];
-    const packed_rows *r = &s->rows;
-    rows_view *v = &c->view;
-    *v = (rows_view){.column.size = sizeof v->column};
-    if (!packed_valid(r, COLUMN + k, &c->valid, &v->column.valid)) return false;
-    if (kind->strings && !packed_strings(r, COLUMN + k, &c->offsets, &c->bytes, &v->strings))
-        return false;
-    if (kind->dtype == BF_NONE) {
-        v->column.strings = &v->strings;
-        return true;
-    }
-    if (!packed_numbers(r, COLUMN + k, &c->numbers)) return false;
-    v->numbers = bf_array_of(kind->dtype, c->numbers.at, r->n);
-    v->column.numbers = &v->numbers;
-    return true;
-}
-
 /* Takes the next rows of the pile; there may be none. */
 static int load_block(const blocks *x, block_side *s) {
     s->before += s->rows.n;
     const int code = packed_read(&s->rows, (size_t)share_of(x, JOINED));
     if (code != EXIT_DONE || s->rows.n == 0) return code;
     bool good = packed_numbers(&s->rows, ROW_NUMBER, &s->numbers);
-    for (int k = 0; k < s->count && good; k++) good = load_column(s, k);
+    for (int k = 0; k < s->count && good; k++) {
+        const packed_column *kind = &s->columns[COLUMN + k];
+        good = table_unpack(&s->rows, COLUMN + k, kind->dtype, kind->strings, &s->loaded[k].memory,
+                            &s->loaded[k].view);
+    }
     return good ? EXIT_DONE : no_memory();
 }
 
@@ -346,7 +325,7 @@ static int part_pile(blocks *x, block_side *s, int level, int i) {
         for (int k = 0; k < s->count; k++) {
             const rows_view *v = &s->loaded[k].view;
             packed_column *c = &s->columns[COLUMN + k];
-            c->numbers = s->loaded[k].numbers.at;
+            c->numbers = s->loaded[k].memory.numbers.at;
             c->offsets = v->strings.offsets;
             c->bytes = v->strings.bytes;
             c->valid = v->column.valid;
@@ -543,19 +522,6 @@ static int join_piles(blocks *x, int level, int i, double pairs) {
 
 /* ---- the sheet ------------------------------------------------------------------------------- */
 
-static int put_rows(blocks *x, part *p, FILE *f) {
-    const options *o = x->options;
-    const char *row;
-    size_t bytes;
-    int code = records_end(&x->shown);
-    while (code == EXIT_DONE && !ferror(f)) {
-        code = records_next(&x->shown, &row, &bytes);
-        if (code != EXIT_DONE || !row) break;
-        code = part_add(p, f, row, NULL, o->files[0], o);
-    }
-    return code == EXIT_DONE ? part_end(p, f, NULL, o->files[0], o) : code;
-}
-
 static int put_sheet(blocks *x, FILE *f) {
     const join_choice *c = &x->tables->choice;
     const char **names = malloc((size_t)c->count * sizeof *names + 1);
@@ -569,7 +535,8 @@ static int put_sheet(blocks *x, FILE *f) {
     if (code == EXIT_DONE) code = part_open(&p, names, strings, c->count, share_of(x, SHOWN));
     for (int i = 0; i < c->count && code == EXIT_DONE; i++)
         p.columns[i].typed = join_tables_typed(x->tables);
-    if (code == EXIT_DONE) code = put_rows(x, &p, f);
+    if (code == EXIT_DONE)
+        code = part_put_records(&p, f, &x->shown, 0, NULL, x->options->files[0], x->options);
     part_close(&p);
     free(names);
     free(strings);

@@ -67,12 +67,7 @@ int join_computed_open(join_computed *x, const struct join_tables *t, const char
 }
 
 void join_computed_close(join_computed *x) {
-    for (int k = 0; k < x->count; k++) {
-        buffer_free(&x->columns[k].numbers);
-        buffer_free(&x->columns[k].offsets);
-        buffer_free(&x->columns[k].bytes);
-        buffer_free(&x->columns[k].valid);
-    }
+    for (int k = 0; k < x->count; k++) column_memory_free(&x->columns[k].memory);
     free(x->columns);
     formula_close(&x->formula);
 }
@@ -125,14 +120,14 @@ static bool put_number(const computed_column *c, int side, const bf_array *a, in
 static int gather_numbers(const gathering *g) {
     computed_column *c = g->column;
     const size_t bytes = bf_dtype_size(c->form.dtype);
-    char *const to = buffer_take(&c->numbers, (size_t)g->n * bytes);
+    char *const to = buffer_take(&c->memory.numbers, (size_t)g->n * bytes);
     if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
     memset(to, 0, (size_t)g->n * bytes);
     for (int64_t i = 0; i < g->n; i++) {
         int64_t row;
         int side;
         const rows_view *v = find_value(g, i, &side, &row);
-        if (!v) text_clear_bit((uint8_t *)c->valid.at, i);
+        if (!v) text_clear_bit((uint8_t *)c->memory.valid.at, i);
         if (!v || put_number(c, side, &v->numbers, row, to + (size_t)i * bytes)) continue;
         fail(EXIT_DATA, NULL, "%s: 38 digits do not hold all of '%s' with %d behind the point",
              g->option, c->shown->name, c->form.scale);
@@ -162,7 +157,7 @@ static const char *string_at(const gathering *g, const bf_strings *s, int64_t ro
 
 static int gather_strings(const gathering *g) {
     computed_column *c = g->column;
-    int64_t *offsets = buffer_take(&c->offsets, (size_t)(g->n + 1) * sizeof *offsets), row;
+    int64_t *offsets = buffer_take(&c->memory.offsets, (size_t)(g->n + 1) * sizeof *offsets), row;
     char room[BF_VALUE_TEXT];
     int side;
     if (!offsets) return fail_status(BF_E_MEMORY, NULL, NULL);
@@ -171,10 +166,10 @@ static int gather_strings(const gathering *g) {
         const rows_view *v = find_value(g, i, &side, &row);
         int64_t length = 0;
         if (v) string_at(g, &v->strings, row, room, &length);
-        if (!v) text_clear_bit((uint8_t *)c->valid.at, i);
+        if (!v) text_clear_bit((uint8_t *)c->memory.valid.at, i);
         offsets[i + 1] = offsets[i] + length;
     }
-    char *const to = buffer_take(&c->bytes, (size_t)offsets[g->n]);
+    char *const to = buffer_take(&c->memory.bytes, (size_t)offsets[g->n]);
     if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
     for (int64_t i = 0; i < g->n; i++) {
         int64_t length;
@@ -195,7 +190,7 @@ static int gather(const join_computed *x, computed_column *c, const computed_fro
                    .typed = join_tables_typed(x->tables),
                    .of = of,
                    .n = n};
-    uint8_t *const valid = buffer_take(&c->valid, (size_t)n / 8 + 1);
+    uint8_t *const valid = buffer_take(&c->memory.valid, (size_t)n / 8 + 1);
     if (!valid) return fail_status(BF_E_MEMORY, NULL, NULL);
     memset(valid, 0xff, (size_t)n / 8 + 1);
     for (int s = 0; s < SIDES; s++)

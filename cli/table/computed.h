@@ -15,7 +15,7 @@ typedef struct computed_column {
     units_form form;    /* BF_NONE: strings */
     int scales[SIDES];  /* the scales of the sides' numbers */
     int columns[SIDES]; /* the columns of the sides' rows */
-    buffer numbers, offsets, bytes, valid;
+    column_memory memory;
     rows_view view;
 } computed_column;
 
