@@ -25,6 +25,7 @@ BY_SCRIPTS = {"examples/*.cpp": "tests/command/project/cli_install.py",
               "python/native/*.c": "cmake/native.cmake",
               "tests/support/thread_sanitizer.c": "cmake/library.cmake",
               "tests/support/address_sanitizer.c": "cmake/library.cmake",
+              "tests/support/patient_ranks.c": "cmake/tests.cmake",
               "bench/peers/text_from_chars.cpp": "bench/peers/text_peers.sh"}
 
 

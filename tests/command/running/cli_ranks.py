@@ -25,9 +25,7 @@ ALL = CASES >= 1000
 STEP = 3 if CASES >= 300 else 6 if CASES >= 100 else 12  # fewer under sanitizers
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
-# Ranks of MPICH that wait take all of a core: the short form has three of them where what is asked of both
-# MPIs is one command.
-NUMBERS = {"openmpi": [2, 3, 5], "mpich": [2] if SHORT else [2, 3]}
+NUMBERS = {"openmpi": [2, 3, 5], "mpich": [2, 3]}
 SHARE = 2 if SHORT else 1 # every second command of some lists, on which ranks agree in the same way
 FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
          os.path.exists(os.path.join(FOLDER, "bitfold-mpi." + mpi))]
