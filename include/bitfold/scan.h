@@ -131,14 +131,16 @@ BF_API bf_dtype bf_rolling_dtype(bf_reduction op, bf_dtype dtype,
 /* Reduces the window of each element of the lines along axis (-ndim to ndim - 1) of an array of any
  * strides. `values`, of bf_rolling_dtype, has its shape, but along axis the number of elements
  * divided by the step, rounded up; it shares no memory with the array. On a CPU O(n), whatever the
- * window. Of BF_I128 the CPU does it, and refuses memory of a GPU. On failure nothing is written.
+ * window. Of BF_I128, and by BF_SKEW and BF_KURTOSIS, the CPU does it, and refuses memory of a GPU.
+ * On failure nothing is written.
  * Errors: BF_E_ARGUMENT (keys that decrease, too), BF_E_DTYPE, BF_E_SHAPE, BF_E_NAN (of keys, too),
  * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 BF_API bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                             const bf_rolling_options *options, const bf_array *values);
 
 /* Reduces the windows of pairs of a and b, which have one shape and dtype, by BF_COV, BF_CORR,
- * BF_SLOPE, BF_INTERCEPT or BF_R2 (pair.h), as bf_rolling does. O(n). Errors: as bf_rolling. */
+ * BF_SLOPE, BF_INTERCEPT or BF_R2 (pair.h), as bf_rolling does. O(n). The CPU does it,
+ * and refuses memory of a GPU. Errors: as bf_rolling. */
 BF_API bf_status bf_rolling_pair(bf_context *context, bf_reduction op, const bf_array *a,
                                  const bf_array *b, int axis, const bf_rolling_options *options,
                                  const bf_array *values);
