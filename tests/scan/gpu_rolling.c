@@ -144,6 +144,8 @@ static void check_rolled(const rolled *r, int place) {
     if (other != status)
         fail_msg("%s: %s (%s), not %s (%s)", r->what, bf_status_string(other),
                  bf_context_message(gpu), bf_status_string(status), bf_context_message(cpu));
+    for (size_t i = 0; status != BF_OK && place == 0 && i < all; i++)
+        if (found[i] != 0x5a) fail_msg("%s: failed, and wrote byte %zu", r->what, i);
     if (status != BF_OK || memcmp(found, expected, all) == 0) return;
     for (size_t i = 0; i < all; i += bytes)
         if (memcmp(found + i, expected + i, bytes))
@@ -201,6 +203,13 @@ static void long_lines_have_the_bits_of_the_cpu(void **unused) {
             for (int w = 0; w < 3; w++) check_long(ops[o], dtypes[d], windows[w]);
 }
 
+static void nothing_has_no_windows(void **unused) {
+    (void)unused;
+    const bf_rolling_options o = BF_ROLLING_OPTIONS(.window = 3);
+    const bf_array in = bf_array_of(BF_F64, on_device, 0), out = bf_array_of(BF_F64, found, 0);
+    assert_int_equal(bf_rolling(gpu, BF_SUM, &in, 0, &o, &out), BF_OK);
+}
+
 /* Quantiles, and windows of i128, are the CPU's, which says so where it cannot reach the array. */
 static void others_are_refused_in_the_memory_of_a_gpu(void **unused) {
     (void)unused;
@@ -228,6 +237,7 @@ static int tear_down_windows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_windows_have_the_bits_of_the_cpu),
                                        cmocka_unit_test(long_lines_have_the_bits_of_the_cpu),
+                                       cmocka_unit_test(nothing_has_no_windows),
                                        cmocka_unit_test(others_are_refused_in_the_memory_of_a_gpu)};
     return RUN_ON_GPU_WITH(tests, set_up_windows, tear_down_windows);
 }
