@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(THREADS) roll_exactly(const __grid_constant__ 
         if (i == from) first = end = w.first;
         for (; end < w.end; end++) take(p, words, listed(p.rolling, t, end), false);
         for (; first < w.first; first++) take(p, words, listed(p.rolling, t, first), true);
-        look_for_refused(p.rolling, words);
+        look_for_refused(p.rolling, words[BF_SUM_NAN]);
         store_result(p, w, words, &work);
     }
 }

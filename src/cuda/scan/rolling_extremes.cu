@@ -127,7 +127,7 @@ __device__ __forceinline__ void store_result(const bf_cuda_rolling_params &p, co
     int64_t counts[BF_SUM_LIMBS] = {w.rows, core.nans};
     uint64_t bits;
     if (nan) counts[BF_SUM_NAN] += l.nans[w.end] - l.nans[w.first];
-    look_for_refused(p, counts);
+    look_for_refused(p, counts[BF_SUM_NAN]);
     if (!bf_window_told(&rules, counts, &bits)) {
         rank = min(rank, core.rank);
         bits = bf_window_element(

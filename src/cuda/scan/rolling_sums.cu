@@ -608,7 +608,7 @@ __device__ __forceinline__ void make_tile(const bf_cuda_rolling_params &p, const
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 odd.count[k] = core.odd.count[k] + (uint16_t)(listed >> 16 * k);
-            if (p.job.window.options.nan == BF_NAN_ERROR && odd.count[0] > 0) p.board->failed = 1;
+            look_for_refused(p, odd.count[0]);
         }
         const uint64_t bits = make_result<T>(p.job.window, unit, w.rows, r.odd != 0, odd, x);
         store_bits(p.job.values, p.to_bytes, w.to, bits);

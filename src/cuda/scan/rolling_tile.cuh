@@ -212,10 +212,9 @@ __device__ __forceinline__ tile tile_of_chunk(const bf_cuda_rolling_params &p, i
     return t;
 }
 
-/* Counts a NaN that is refused. */
-__device__ __forceinline__ void look_for_refused(const bf_cuda_rolling_params &p,
-                                                 const int64_t *counts) {
-    if (p.job.window.options.nan == BF_NAN_ERROR && counts[BF_SUM_NAN] > 0) p.board->failed = 1;
+/* Tells of a window with NaNs, if these are refused. */
+__device__ __forceinline__ void look_for_refused(const bf_cuda_rolling_params &p, int64_t nans) {
+    if (p.job.window.options.nan == BF_NAN_ERROR && nans > 0) p.board->failed = 1;
 }
 
 } // namespace bf_cuda_rolling
