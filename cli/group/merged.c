@@ -62,10 +62,10 @@ static void put_cell(part_text *t, const shown_column *c, int64_t row, bool key,
     if (c->valid && !c->valid[row]) {
         *end++ = (char)ENCODED_NULL;
     } else {
-        end = string ? encode_string(begin, string, string + n)
-              : key  ? encode_number(begin, c->form.dtype, c->array, row)
-                     : put_result(begin, c, row);
-        if (descending) encode_reverse(begin, end, string);
+        end = c->offsets ? encode_string(begin, string, string + n)
+              : key      ? encode_number(begin, c->form.dtype, c->array, row)
+                         : put_result(begin, c, row);
+        if (descending) encode_reverse(begin, end, c->offsets != NULL);
     }
     t->n = (size_t)(end - t->at);
 }

@@ -163,7 +163,8 @@ static int walk_inputs(expressions *x) {
     if (code == EXIT_DONE)
         code = together_make_states(x->task, x->op, x->form, x->start, x->states, x->count);
     if (code == EXIT_DONE) code = work_hold(w, &thing, 1);
-    if (code == EXIT_DONE && x->count == 1) code = match_state(x, is_wide(x));
+    if (code == EXIT_DONE && x->count == 1)
+        code = match_state(x, is_wide(x) && one->form.dtype != BF_I128);
     while (code == EXIT_DONE && (code = expressed_next(one, most)) == EXIT_DONE && one->n > 0) {
         code = x->count > 1 ? absorb_rows_at_hand(x) : expressed_absorb(one, x->states, x->op);
         if (code == EXIT_DONE) work_tick(w);
