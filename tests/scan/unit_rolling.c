@@ -16,11 +16,13 @@ typedef struct line {
     int64_t n, pitch; /* pitch: elements from one to the next */
     bf_rolling_options options;
     int64_t every;       /* only each of so many results is compared */
+    uint64_t *expected;  /* NULL, or each that is compared */
     const int64_t *keys; /* for windows of a span, in its unit */
     uint64_t span;
 } line;
 
 static char data[16 * LONG + 16], found[8 * LONG + 16];
+static uint64_t expected[N * 9];
 
 /* ---- oracle ---------------------------------------------------------------------------------- */
 
@@ -92,15 +94,29 @@ static void find_window(const line *l, int64_t at, int64_t *first, int64_t *end)
     for (*end = l->n; !is_within(l, at, *end - 1);) --*end;
 }
 
+static int64_t step_of(const line *l) { return l->options.step > 0 ? l->options.step : 1; }
+
+static void expect_windows(line *l) {
+    const int64_t step = step_of(l);
+    bf_context *context = make_context(NULL, 1);
+    l->expected = expected;
+    for (int64_t k = 0; k * step < l->n; k += l->every) {
+        int64_t first, end;
+        find_window(l, k * step, &first, &end);
+        expected[k / l->every] = expect_window(context, l, first, end);
+    }
+    bf_context_destroy(context);
+}
+
 static void assert_windows(bf_context *context, const line *l, const char *values, int64_t pitch) {
-    const bf_rolling_options *o = &l->options;
     const size_t bytes = bf_dtype_size(l->to);
-    const int64_t step = o->step > 0 ? o->step : 1;
+    const int64_t step = step_of(l);
     for (int64_t k = 0; k * step < l->n; k += l->every) {
         int64_t first, end;
         find_window(l, k * step, &first, &end);
         const uint64_t x = load_bits(values + (size_t)(k * pitch) * bytes, bytes);
-        const uint64_t y = expect_window(context, l, first, end);
+        const uint64_t y =
+            l->expected ? l->expected[k / l->every] : expect_window(context, l, first, end);
         if (x != y)
             fail_msg("%s of window %lld of %s, [%lld, %lld): %llx, not %llx",
                      l->counts ? "count" : bf_reduction_name(l->op), (long long)k,
@@ -117,12 +133,18 @@ static bf_status roll(bf_context *context, const line *l, const bf_array *x, int
 
 static void check_line(bf_context *context, void *arg) {
     const line *l = arg;
-    const int64_t step = l->options.step > 0 ? l->options.step : 1;
+    const int64_t step = step_of(l);
     bf_array x = bf_array_of(l->dtype, l->data, l->n);
     const bf_array y = bf_array_of(l->to, found + 1, (l->n + step - 1) / step);
     x.strides[0] = l->pitch;
     if (roll(context, l, &x, 0, &y) != BF_OK) fail_msg("%s", bf_context_message(context));
     assert_windows(context, l, found + 1, 1);
+}
+
+/* The windows are computed once, and on every context. */
+static void try_line(line *l) {
+    expect_windows(l);
+    on_every_context(check_line, l);
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -164,13 +186,14 @@ static void every_dtype_and_window(void **unused) {
     static const int64_t windows[] = {1, 2, 3, 10, 64, N - 1, N, N + 1, INT64_MAX};
     uint64_t seed = 1;
     (void)unused;
+    needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int op = 0; op < 7; op++)
             for (int w = 0; w < 9; w += DATA_SHARE) {
                 line l = make_line(op, all_dtypes[d], w < 4 ? N / (w + 1) : N, windows[w], seed);
                 l.every = 1 + w / 4 * 5;
                 seed += 7;
-                on_every_context(check_line, &l);
+                try_line(&l);
             }
 }
 
@@ -184,7 +207,7 @@ static void long_lines(void **unused) {
             l.options.step = d == 2 ? 2 : 1;
             l.pitch = 1;
             l.every = 389;
-            on_every_context(check_line, &l);
+            try_line(&l);
         }
 }
 
@@ -193,6 +216,7 @@ static void long_lines(void **unused) {
 static void sums_of_every_spread(void **unused) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32};
     (void)unused;
+    needs_no_threads();
     for (int spread = 0; spread < 130; spread += 3)
         for (int d = 0; d < 2; d++)
             for (int op = 0; op < 2; op++) {
@@ -207,7 +231,7 @@ static void sums_of_every_spread(void **unused) {
                     const float narrow = (float)x;
                     memcpy(data + 1 + i * (d ? 4 : 8), d ? (void *)&narrow : (void *)&x, d ? 4 : 8);
                 }
-                on_every_context(check_line, &l);
+                try_line(&l);
             }
 }
 
@@ -273,6 +297,7 @@ static void results_near_halves(void **unused) {
     enum { M = 7000 / DATA_SHARE };
     uint64_t seed = 6;
     (void)unused;
+    needs_no_threads();
     for (int kind = 0; kind < 13; kind++)
         for (int d = 0; d < 3; d++) {
             for (int64_t i = 0; i < M; i++)
@@ -291,7 +316,7 @@ static void results_near_halves(void **unused) {
                     l.options.out_dtype = kind < 2 || chosen % 4 == 3 ? BF_F32 : BF_F64;
                     l.to = l.options.out_dtype;
                     l.every = w < 4 ? 11 : 173;
-                    on_every_context(check_line, &l);
+                    try_line(&l);
                 }
         }
 }
@@ -319,6 +344,7 @@ static void spans_of_keys(void **unused) {
     static int64_t keys[N];
     static double floats[N];
     (void)unused;
+    needs_no_threads();
     for (uint64_t seed = 0; seed < 126 / DATA_SHARE; seed++) {
         const bf_dtype dtypes[] = {BF_F64, BF_I32, BF_F16};
         const int64_t n = 1 + (int64_t)(seed * 5 % (N - 1));
@@ -335,7 +361,7 @@ static void spans_of_keys(void **unused) {
         l.options.window = 0;
         l.options.on = floating ? &eighths : &whole;
         l.options.span = floating ? &eighth : &span;
-        on_every_context(check_line, &l);
+        try_line(&l);
     }
 }
 
@@ -374,6 +400,7 @@ static void spans_are_exact(void **unused) {
 static void windows_that_lose_the_first(void **unused) {
     static int64_t keys[N];
     (void)unused;
+    needs_no_threads();
     for (int i = 0; i < N; i++) keys[i] = i == 0 ? 0 : i == 1 ? 2 : i < N - 1 ? 7 : 8;
     const bf_array on = bf_array_of(BF_I64, keys, N);
     const bf_value span = {.dtype = BF_U64, .as.u64 = 12};
@@ -385,7 +412,7 @@ static void windows_that_lose_the_first(void **unused) {
         l.options.span = &span;
         l.keys = keys;
         l.span = 12;
-        on_every_context(check_line, &l);
+        try_line(&l);
     }
 }
 
@@ -393,7 +420,7 @@ static void windows_that_lose_the_first(void **unused) {
 static void check_short_lines(bf_context *context, void *arg) {
     const line *whole = arg;
     line l = *whole;
-    const int64_t step = l.options.step > 0 ? l.options.step : 1, results = (l.n + step - 1) / step;
+    const int64_t step = step_of(&l), results = (l.n + step - 1) / step;
     const int64_t lines = N * 9 / l.n;
     const bf_array rows = {data + 1, l.dtype, 2, {lines, l.n}, {l.n, 1}};
     const bf_array columns = {data + 1, l.dtype, 2, {l.n, lines}, {1, l.n}};
@@ -418,6 +445,7 @@ static void short_lines(void **unused) {
     static const int64_t lengths[] = {1, 2, 5, 19, 127}, windows[] = {1, 2, 3, 5, 60, INT64_MAX};
     static int64_t keys[127];
     (void)unused;
+    needs_no_threads();
     fill_keys(keys, 127, 1);
     for (uint64_t seed = 0; seed < 210 / DATA_SHARE; seed++) {
         line l = make_line((int)(seed % 7), dtypes[seed % 3], N * 9, windows[seed % 6], seed);
@@ -488,6 +516,7 @@ static void check_axes(bf_context *context, void *arg) {
 
 static void axes(void **unused) {
     (void)unused;
+    needs_no_threads();
     on_every_context(check_axes, NULL);
 }
 

@@ -35,11 +35,16 @@ enum { CASE_STEP = 8 };
 enum { CASE_STEP = 1 };
 #endif
 
-/* A context of one thread tells ThreadSanitizer nothing: it has those of several. */
+/* What is the same on every instruction set with 1, 2 and 3 threads is tried on each with all of
+ * them, with 1 and 3, or with 1 or 3. */
+enum { CONTEXT_STEP = CASE_STEP > 1 ? 3 : DATA_SHARE > 1 ? 2 : 1 };
+
+/* A context of one thread tells ThreadSanitizer nothing: it has those of several. Nor do results,
+ * which the other builds compare. */
 #ifdef THREAD_SANITIZER
-enum { SEVERAL_THREADS = 1 };
+enum { SEVERAL_THREADS = 1, COMPARED = 0 };
 #else
-enum { SEVERAL_THREADS = 0 };
+enum { SEVERAL_THREADS = 0, COMPARED = 1 };
 #endif
 
 #endif

@@ -7,7 +7,8 @@
 #include <bitfold/axis.h>
 #include <bitfold/pair.h>
 
-enum { OPS = 10, MOST = 70000, CASES = 260, LINE_CASES = 60, KINDS = 9 };
+enum { OPS = 10, MOST = 70000, KINDS = 9 };
+enum { CASES = CASE_STEP > 1 ? 80 : 260, LINE_CASES = CASE_STEP > 1 ? 27 : 60 };
 
 static const bf_reduction ops[OPS] = {BF_COV,  BF_CORR,     BF_SLOPE, BF_INTERCEPT, BF_R2,
                                       BF_SKEW, BF_KURTOSIS, BF_WMEAN, BF_WVAR,      BF_WSTD};
@@ -79,12 +80,13 @@ static bf_reduce_options any_options(uint64_t *seed) {
 typedef struct problem {
     bf_array a, b;
     bf_reduce_options options;
+    int step; /* from one of the operations to the next */
     answer expected[OPS];
 } problem;
 
 static void check_problem(bf_context *context, void *data) {
     const problem *p = data;
-    for (int i = 0; i < OPS; i++) {
+    for (int i = 0; i < OPS; i += p->step) {
         const answer found = reduce(context, ops[i], &p->a, &p->b, &p->options);
         if (found.status != p->expected[i].status || found.bits != p->expected[i].bits)
             fail_msg("%s of %lld of dtype %d: %llx, not %llx", bf_reduction_name(ops[i]),
@@ -93,8 +95,15 @@ static void check_problem(bf_context *context, void *data) {
     }
 }
 
+static void try_problem(problem *p, bf_context *rules) {
+    for (int i = 0; i < OPS; i += p->step)
+        p->expected[i] = reduce(rules, ops[i], &p->a, &p->b, &p->options);
+    on_every_context(check_problem, p);
+}
+
 static void all_paths_have_the_bits_of_the_rules(void **unused) {
     (void)unused;
+    needs_no_threads();
     static const int64_t sizes[] = {0, 1, 2, 7, 8, 9, 63, 64, 100, 511, 513, 2047, 2049, 5000};
     bf_context *rules = make_context("generic", 1);
     char *a = malloc(16 * MOST + 16), *b = malloc(16 * MOST + 16);
@@ -104,12 +113,29 @@ static void all_paths_have_the_bits_of_the_rules(void **unused) {
             all_dtypes[pick(&seed, 3) ? pick(&seed, DTYPE_COUNT) : DTYPE_COUNT - 1];
         const int64_t n = c % 40 == 39 ? MOST : sizes[pick(&seed, 14)];
         char *x = a + pick(&seed, 9), *y = b + pick(&seed, 9);
-        problem p = {bf_array_of(dtype, x, n), bf_array_of(dtype, y, n), any_options(&seed), {{0}}};
+        problem p = {
+            bf_array_of(dtype, x, n), bf_array_of(dtype, y, n), any_options(&seed), 1, {{0}}};
         fill_kind(dtype, x, n, c % KINDS, &seed);
         fill_kind(dtype, y, n, pick(&seed, 2) ? c % KINDS : (int)pick(&seed, KINDS), &seed);
-        for (int i = 0; i < OPS; i++) p.expected[i] = reduce(rules, ops[i], &p.a, &p.b, &p.options);
-        on_every_context(check_problem, &p);
+        try_problem(&p, rules);
     }
+    free(a);
+    free(b);
+    bf_context_destroy(rules);
+}
+
+/* Pairs, powers and weights of so many elements that two threads are worth it. */
+static void threads_have_the_bits_of_the_rules(void **unused) {
+    (void)unused;
+    enum { N = 1 << 18 };
+    bf_context *rules = make_context("generic", 1);
+    double *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
+    problem p = {.a = bf_array_of(BF_F64, a, N), .b = bf_array_of(BF_F64, b, N), .step = 3};
+    uint64_t seed = 5;
+    p.options = any_options(&seed);
+    fill_kind(BF_F64, (char *)a, N, 2, &seed);
+    fill_kind(BF_F64, (char *)b, N, 1, &seed);
+    try_problem(&p, rules);
     free(a);
     free(b);
     bf_context_destroy(rules);
@@ -161,6 +187,7 @@ static bf_array line_of(const bf_array *x, int axis, int64_t l) {
 
 static void lines_have_the_bits_of_their_elements_alone(void **unused) {
     (void)unused;
+    needs_no_threads();
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F64, BF_F32, BF_F16, BF_I32};
     static const int64_t sizes[] = {1, 3, 4, 8, 17, 64, 70, 300};
     bf_context *rules = make_context("generic", 1);
@@ -220,6 +247,7 @@ static void check_segments(bf_context *context, void *data) {
 
 static void segments_have_the_bits_of_their_elements_alone(void **unused) {
     (void)unused;
+    needs_no_threads();
     static const int64_t most[] = {4, 30, LONGEST};
     static double a[SEGMENTS * LONGEST], b[SEGMENTS * LONGEST];
     static segments x;
@@ -285,12 +313,14 @@ static void check_multiples(bf_context *context, void *unused) {
 
 static void multiples_correlate_to_one(void **unused) {
     (void)unused;
+    needs_no_threads();
     on_every_context(check_multiples, NULL);
 }
 
 UNIT_TESTS(joint) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_paths_have_the_bits_of_the_rules),
+        cmocka_unit_test(threads_have_the_bits_of_the_rules),
         cmocka_unit_test(lines_have_the_bits_of_their_elements_alone),
         cmocka_unit_test(segments_have_the_bits_of_their_elements_alone),
         cmocka_unit_test(multiples_correlate_to_one),
