@@ -9,6 +9,13 @@ target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
 bitfold_warnings(bitfold_cli)
 bitfold_frames(bitfold_cli 24576) # and 128 KiB for the command
+if(BITFOLD_SHORT) # its tests take less time than its compiler, those of its threads far less
+    set(optimization -O1)
+    if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+        set(optimization -O0)
+    endif()
+    target_compile_options(bitfold_cli PRIVATE $<$<COMPILE_LANGUAGE:C>:${optimization}>)
+endif()
 
 # Figures are drawn by cairo, whose headers are enough here: it is loaded when one is drawn.
 find_package(PkgConfig QUIET)
