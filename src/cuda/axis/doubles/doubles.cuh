@@ -175,7 +175,7 @@ template <bool Few> struct bf_cuda_axis_proven_sum : bf_cuda_axis_sum_proof<true
     };
     static constexpr bool has_origin = false;
     static constexpr bool stays = true; /* results that leave the cache early take longer
-                                           (performance.md) */
+                                           (docs/performance/gpu.md) */
     static constexpr int columns = 4;   /* a thread has so many */
     double sum, error;
 
