@@ -3,7 +3,7 @@
  * That is slow. */
 #include "cuda/scan/rolling_tile.cuh"
 
-namespace {
+namespace rolling_exact {
 
 using namespace bf_cuda_rolling;
 
@@ -97,13 +97,14 @@ __global__ void __launch_bounds__(THREADS) roll_exactly(const __grid_constant__ 
     }
 }
 
-} // namespace
+} // namespace rolling_exact
 
 bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &rolling,
                                int64_t marked) {
     const bf_window &w = rolling.job.window;
-    const exact_params p = {rolling, bf_sum_shape_of(w.kind, w.dtype)};
-    const bf_cuda_shape shape = {marked, THREADS};
-    return bf_cuda_check(call->context, bf_cuda_launch(call->context->cuda, roll_exactly, shape, p),
+    const rolling_exact::exact_params p = {rolling, bf_sum_shape_of(w.kind, w.dtype)};
+    const bf_cuda_shape shape = {marked, rolling_exact::THREADS};
+    return bf_cuda_check(call->context,
+                         bf_cuda_launch(call->context->cuda, rolling_exact::roll_exactly, shape, p),
                          "rolling windows");
 }

@@ -4,7 +4,7 @@
 #include "cuda/runtime/warp.cuh"
 #include "cuda/scan/rolling_tile.cuh"
 
-namespace {
+namespace rolling_extremes {
 
 using namespace bf_cuda_rolling;
 
@@ -192,14 +192,14 @@ __global__ void __launch_bounds__(THREADS, bf_cuda_blocks_held(THREADS, 2))
         roll_ranks(p, t, l, nan, core);
 }
 
-} // namespace
+} // namespace rolling_extremes
 
 bf_cuda_rolling_kernels bf_cuda_rolling_extremes(const bf_cuda_rolling_params &) {
-    return {(const void *)roll_tiles,
-            THREADS,
-            ROOM,
-            sizeof(list),
-            (const void *)roll_chunks,
-            (const void *)roll_groups,
-            (int)(sizeof(least) / sizeof(int64_t))};
+    return {(const void *)rolling_extremes::roll_tiles,
+            rolling_extremes::THREADS,
+            rolling_extremes::ROOM,
+            sizeof(rolling_extremes::list),
+            (const void *)rolling_extremes::roll_chunks,
+            (const void *)rolling_extremes::roll_groups,
+            (int)(sizeof(rolling_extremes::least) / sizeof(int64_t))};
 }

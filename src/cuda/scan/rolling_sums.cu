@@ -5,7 +5,7 @@
 #include "cuda/scan/kernels.cuh"
 #include "cuda/scan/rolling_tile.cuh"
 
-namespace {
+namespace rolling_sums {
 
 using namespace bf_cuda_rolling;
 using bf_cuda_scan::before_thread;
@@ -664,12 +664,13 @@ template <class T, int threads, int blocks> bf_cuda_rolling_kernels kernels_with
     return kernels_of<T, 256, each, 3>();
 }
 
-} // namespace
+} // namespace rolling_sums
 
 /* Integers of up to 32 bits, and f16, have narrow squares. */
 bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p, int shared) {
     const bool narrow = p.is_float ? p.job.window.dtype == BF_F16 : p.bytes < 8;
-    if (p.job.window.kind != BF_KIND_MOMENTS) return kernels_within<sums<2, 0>, 512, 2>(shared);
-    return narrow ? kernels_within<sums<1, 2>, 256, 3>(shared)
-                  : kernels_within<sums<2, 3>, 256, 2>(shared);
+    if (p.job.window.kind != BF_KIND_MOMENTS)
+        return rolling_sums::kernels_within<rolling_sums::sums<2, 0>, 512, 2>(shared);
+    return narrow ? rolling_sums::kernels_within<rolling_sums::sums<1, 2>, 256, 3>(shared)
+                  : rolling_sums::kernels_within<rolling_sums::sums<2, 3>, 256, 2>(shared);
 }
