@@ -23,8 +23,10 @@ def between(x, op):
 
 
 def moment(x, power):
-    mean = sum(x) / Fraction(len(x))
-    return sum((each - mean) ** power for each in x) / len(x)
+    unit = math.lcm(*(each.denominator for each in x))
+    ints = [each.numerator * (unit // each.denominator) for each in x]
+    n, total = len(ints), sum(ints)
+    return Fraction(sum((n * each - total) ** power for each in ints), n ** (power + 1) * unit**power)
 
 
 def skew(x, ddof):
