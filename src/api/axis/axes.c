@@ -92,21 +92,14 @@ bf_status bf_reduce_axes(bf_context *context, bf_reduction op, const bf_array *a
     return bf_leave(context, reduce_axes(context, op, array, NULL, axes, n, options, values, fits));
 }
 
-static bf_status reduce_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
-                                  const bf_array *b, const int axes[], int n,
-                                  const bf_reduce_options *options, const bf_array *values,
-                                  const bf_array *fits) {
-    bf_status status = bf_axis_check_pair(context, op, b);
-    return status == BF_OK ? reduce_axes(context, op, a, b, axes, n, options, values, fits)
-                           : status;
-}
-
 bf_status bf_reduce_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
                               const bf_array *b, const int axes[], int n,
                               const bf_reduce_options *options, const bf_array *values,
                               const bf_array *fits) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, reduce_pair_axes(context, op, a, b, axes, n, options, values, fits));
+    bf_status status = bf_axis_check_pair(context, op, b);
+    if (status == BF_OK) status = reduce_axes(context, op, a, b, axes, n, options, values, fits);
+    return bf_leave(context, status);
 }
 
 bf_status bf_dot_axes(bf_context *context, const bf_array *a, const bf_array *b, const int axes[],
@@ -123,19 +116,12 @@ bf_status bf_reduce_axes_async(bf_context *context, bf_reduction op, const bf_ar
                     enqueue_axes(context, op, array, NULL, axes, n, options, values, fits));
 }
 
-static bf_status enqueue_pair_axes(bf_context *context, bf_reduction op, const bf_array *a,
-                                   const bf_array *b, const int axes[], int n,
-                                   const bf_reduce_options *options, const bf_array *values,
-                                   const bf_array *fits) {
-    bf_status status = bf_axis_check_pair(context, op, b);
-    return status == BF_OK ? enqueue_axes(context, op, a, b, axes, n, options, values, fits)
-                           : status;
-}
-
 bf_status bf_reduce_pair_axes_async(bf_context *context, bf_reduction op, const bf_array *a,
                                     const bf_array *b, const int axes[], int n,
                                     const bf_reduce_options *options, const bf_array *values,
                                     const bf_array *fits) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, enqueue_pair_axes(context, op, a, b, axes, n, options, values, fits));
+    bf_status status = bf_axis_check_pair(context, op, b);
+    if (status == BF_OK) status = enqueue_axes(context, op, a, b, axes, n, options, values, fits);
+    return bf_leave(context, status);
 }

@@ -2,19 +2,23 @@
 
 #include "gpus/runtime/context.h"
 
+/* Enters the GPU that has the elements or the values, or the first one. Returns its context. */
+static bf_context *enter(bf_context *context, const void *elements, const void *values, int *gpu) {
+    const void *memory[2] = {elements, values};
+    const int near = bf_gpus_find(context, memory, 2);
+    *gpu = near < 0 ? 0 : near;
+    return bf_gpus_enter(context, *gpu, memory, 2);
+}
+
 static bf_status run(bf_context *context, const bf_scan_job *job) {
-    const void *memory[2] = {job->elements, job->values};
-    int gpu = bf_gpus_find(context, memory, 2);
-    if (gpu < 0) gpu = 0;
-    bf_context *one = bf_gpus_enter(context, gpu, memory, 2);
+    int gpu;
+    bf_context *one = enter(context, job->elements, job->values, &gpu);
     return bf_gpus_leave(context, gpu, one->used->scan->run(one, job));
 }
 
 static bf_status roll(bf_context *context, const bf_rolling_job *job) {
-    const void *memory[2] = {job->elements, job->values};
-    int gpu = bf_gpus_find(context, memory, 2);
-    if (gpu < 0) gpu = 0;
-    bf_context *one = bf_gpus_enter(context, gpu, memory, 2);
+    int gpu;
+    bf_context *one = enter(context, job->elements, job->values, &gpu);
     return bf_gpus_leave(context, gpu, one->used->scan->roll(one, job));
 }
 

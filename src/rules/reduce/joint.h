@@ -331,7 +331,7 @@ BF_RULE uint64_t bf_joint_bits(bf_kind kind, bf_reduction op, const bf_joint_sum
     }
 }
 
-/* They are made of the words of a state here. */
+/* Makes the bits of the words of a state. */
 BF_RULE uint64_t bf_joint_result(bf_kind kind, bf_reduction op, bf_dtype dtype,
                                  const int64_t *words, const bf_reduce_options *options,
                                  bf_format f) {

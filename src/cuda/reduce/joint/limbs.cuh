@@ -75,7 +75,8 @@ struct bf_cuda_joint_limbs {
         const bf_factor f = bf_factor_of(dtype, (bf_i128)x);
         return {{(uint64_t)f.magnitude}, f.position, f.negative};
     }
-    /* Takes an element or a pair, as bf_sum_take_joint does. */
+    /* Takes an element or a pair, as bf_sum_take_joint does: parts are in the order of
+     * bf_kind_part. */
     template <bf_kind Kind>
     __device__ __forceinline__ void take(bf_dtype dtype, uint64_t a, uint64_t b) {
         if (bf_dtype_is_float(dtype)) {
