@@ -13,6 +13,7 @@ typedef struct room {
     bf_band band[BF_PARTS_MOST];
     int64_t limbs[BF_PARTS_LIMBS_MOST];
     int64_t words[BF_PARTS_WORDS_MAX + BF_PARTS_MOST]; /* what the result at hand is made of */
+    bf_signed numbers[BF_JOINT_ROOM];
 } room;
 
 size_t bf_roll_joint_room(void) { return sizeof(room); }
@@ -117,7 +118,7 @@ static uint64_t result_of(const bf_window *w, room *r) {
         at += part->layout.limbs;
     }
     const bf_joint_sums sums = {w->dtype, &r->narrow, r->words};
-    return bf_joint_bits(w->kind, w->op, &sums, &w->options, bf_format_of(w->to));
+    return bf_joint_bits(w->kind, w->op, &sums, &w->options, bf_format_of(w->to), r->numbers);
 }
 
 bf_status bf_roll_joint(const bf_rolling_tile *t, void *memory) {

@@ -12,17 +12,18 @@
 #include <string.h>
 
 #ifdef __CUDACC__
-#define BF_RULE static __host__ __device__ inline
+#define BF_RULE_ANYWHERE static __host__ __device__
 #else
-#define BF_RULE static inline
+#define BF_RULE_ANYWHERE static
 #endif
+#define BF_RULE BF_RULE_ANYWHERE inline
 
 /* A rule that is compiled into each caller, by the constants that it gives. */
 #define BF_RULE_INLINE BF_RULE __attribute__((always_inline))
 
 /* For rules with room for several large numbers, which would otherwise stand on the stack of their
  * callers. */
-#define BF_RULE_APART static __attribute__((noinline, unused))
+#define BF_RULE_APART BF_RULE_ANYWHERE __attribute__((noinline, unused))
 
 /* For loops that run once for each result: nvcc would unroll them, and compile for minutes. */
 #ifdef __CUDA_ARCH__

@@ -7,9 +7,9 @@
 #include "rules/number/limbs.h"
 
 /* Room for n * (sum of squares) of f64: 134 limbs and a 63-bit factor, plus the bits that a
- * division adds. Joint kinds (rules/reduce/joint.h) finish on the host alone: there also for the
- * cube of that, or the square of n^2 * (sum of cubes). */
-#ifdef __CUDACC__
+ * division adds. Joint kinds (rules/reduce/joint.h) also need the cube of that, or the square of
+ * n^2 * (sum of cubes). Kernels that finish them define BF_WIDE_JOINT; others save the memory. */
+#if defined __CUDACC__ && !defined BF_WIDE_JOINT
 enum { BF_WIDE_DIGITS = 134 + 2 + 10 };
 #else
 enum { BF_WIDE_DIGITS = 3 * (134 + 2) + 4 + 20 };
@@ -395,18 +395,19 @@ BF_RULE bf_leading bf_wide_ratio(bf_wide *x, const bf_wide *y, bf_wide *room) {
     enum { QUOTIENT = 6 }; /* digits that are enough: the first may be 0 */
     const int length = y->length, shift = 32 - bf_bit_length(y->digit[length - 1]);
     bool left = false;
-    bf_wide quotient;
     bf_wide_extend(x, length + QUOTIENT - 1 - x->length);
     bf_wide_shift(room, y, shift);
     bf_wide_shift(x, x, shift);
     const int last = x->length - length - QUOTIENT;
-    quotient.length = QUOTIENT;
-    quotient.exponent = x->exponent - y->exponent + 32 * last;
-    for (int i = QUOTIENT - 1; i >= 0; i--)
-        quotient.digit[i] = bf_wide_next_digit(x->digit + last + i, room->digit, length);
+    /* A digit of the quotient takes the place of the digit of x that has become 0. */
+    for (int i = last + QUOTIENT - 1; i >= last; i--)
+        x->digit[i + length] = bf_wide_next_digit(x->digit + i, room->digit, length);
     for (int i = 0; i < last + length; i++) left = left || x->digit[i] != 0;
-    bf_wide_trim(&quotient);
-    bf_leading r = bf_wide_leading(&quotient);
+    for (int i = 0; i < QUOTIENT; i++) x->digit[i] = x->digit[last + length + i];
+    x->length = QUOTIENT;
+    x->exponent += 32 * last - y->exponent;
+    bf_wide_trim(x);
+    bf_leading r = bf_wide_leading(x);
     r.sticky |= left;
     return r;
 }

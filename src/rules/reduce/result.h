@@ -80,7 +80,7 @@ BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, c
     case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, scale, f, work);
     case BF_KIND_MOMENTS:
         return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, scale, f, work);
-#ifndef __CUDACC__ /* GPUs leave these to the host */
+#ifndef __CUDACC__ /* kernels give them room of their own (joint.h) */
     case BF_KIND_POWERS:
     case BF_KIND_COMOMENTS:
     case BF_KIND_WEIGHTED: return bf_joint_result(kind, op, dtype, words, options, f);
