@@ -119,10 +119,11 @@ static bf_status reduce(const problem *p, bf_context *context, const bf_array *a
                         bool queued) {
     const many *m = &p->m;
     const bf_array *fits = m->has_fits ? &m->fits : NULL;
-    if (m->op == BF_DOT)
+    if (bf_reduction_arrays(m->op) == 2)
         return queued ? bf_reduce_pair_axes_async(context, m->op, a, b, p->axes, p->n, &m->options,
                                                   &m->values, fits)
-                      : bf_dot_axes(context, a, b, p->axes, p->n, &m->options, &m->values, fits);
+                      : bf_reduce_pair_axes(context, m->op, a, b, p->axes, p->n, &m->options,
+                                            &m->values, fits);
     return queued ? bf_reduce_axes_async(context, m->op, a, p->axes, p->n, &m->options, &m->values,
                                          fits)
                   : bf_reduce_axes(context, m->op, a, p->axes, p->n, &m->options, &m->values, fits);
@@ -156,7 +157,7 @@ static void check_case(uint64_t seed, int family) {
     const uint64_t name = seed;
     int64_t first_a, first_b, span;
     p.a.dtype = p.m.dtype = all_dtypes[pick(&seed, DTYPE_COUNT)];
-    p.m.op = all_ops[pick(&seed, OPS)];
+    p.m.op = any_op(&seed);
     pick_shape(&p, &seed, family);
     p.b = p.a;
     const bool plain = pick(&seed, 2);
@@ -251,7 +252,7 @@ static void check_filled(uint64_t seed, int64_t rows, int64_t columns, int axis,
     p.a = (bf_array){.dtype = dtype, .ndim = 2, .shape = {rows, columns}, .strides = {columns, 1}};
     p.b = p.a;
     p.m.dtype = dtype;
-    p.m.op = ops[pick(&seed, 8)];
+    p.m.op = pick(&seed, 5) ? ops[pick(&seed, 8)] : joint_ops[pick(&seed, JOINTS)];
     for (int i = 0; i < 2; i++) {
         char *at = on_host + i * SECOND;
         fill_with(&p, at, rows * columns, &seed);

@@ -77,7 +77,8 @@ static arrays arrays_in(const problem *p, char *memory, bf_dtype to) {
 static bf_status call(bf_context *context, bf_reduction op, const arrays *x,
                       const bf_reduce_options *options, bool fits) {
     const bf_array *f = fits ? &x->fits : NULL;
-    if (op == BF_DOT) return bf_dot_index(context, &x->a, &x->b, &x->index, options, &x->values, f);
+    if (bf_reduction_arrays(op) == 2)
+        return bf_reduce_pair_index(context, op, &x->a, &x->b, &x->index, options, &x->values, f);
     return bf_reduce_index(context, op, &x->a, &x->index, options, &x->values, f);
 }
 
@@ -128,7 +129,7 @@ static void compare(const problem *p, bf_reduction op, const bf_reduce_options *
 static void check_queued(const problem *p, bf_reduction op, const bf_reduce_options *o,
                          const arrays *host, const arrays *device, bf_dtype to) {
     int64_t wrong = 5, *place = (int64_t *)(void *)values_on_device;
-    if (op == BF_DOT || o->nan == BF_NAN_ERROR || p->offset % 8 != 0) return;
+    if (bf_reduction_arrays(op) == 2 || o->nan == BF_NAN_ERROR || p->offset % 8 != 0) return;
     soil(device, to, p->slots * p->width);
     assert_int_equal(bf_reduce_index_async(gpu, op, &device->a, &device->index, o, &device->values,
                                            &device->fits, place),
@@ -142,7 +143,7 @@ static void check_queued(const problem *p, bf_reduction op, const bf_reduce_opti
 /* Checks that a call on a stream fails later where one that waits does, for the same reason. */
 static void check_later(const problem *p, bf_reduction op, bf_reduce_options o, const arrays *host,
                         const arrays *device, bf_dtype to) {
-    if (op == BF_DOT) return;
+    if (bf_reduction_arrays(op) == 2) return;
     const bool cleared = (p->seed >> 7) % 2 == 0;
     if (cleared) o.empty = NULL;
     char text[400];
@@ -186,8 +187,9 @@ static void check_op(const problem *p, bf_reduction op, bf_nan_policy nan, bf_dt
     check_later(p, op, o, &host, &device, to);
 }
 
-static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD,    BF_SUMSQ,  BF_NORM,
-                                   BF_MIN, BF_MAX,  BF_DOT, BF_ARGMIN, BF_ARGMAX, BF_PROD};
+static const bf_reduction ops[] = {BF_SUM,    BF_MEAN, BF_VAR,  BF_STD,  BF_SUMSQ,
+                                   BF_NORM,   BF_MIN,  BF_MAX,  BF_DOT,  BF_ARGMIN,
+                                   BF_ARGMAX, BF_PROD, BF_CORR, BF_WVAR, BF_KURTOSIS};
 enum { OPS = sizeof ops / sizeof *ops };
 
 static void check_all_ops(const problem *p) {

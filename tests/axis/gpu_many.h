@@ -7,13 +7,27 @@
 
 #include "tests/support/both.h"
 
-enum { OPS = 12, OUT = 1 << 23 /* bytes of results */ };
+enum { OPS = 12, JOINTS = 10, OUT = 1 << 23 /* bytes of results */ };
 
 static const bf_reduction all_ops[OPS] = {BF_SUM, BF_MEAN, BF_VAR,  BF_STD,    BF_SUMSQ,  BF_NORM,
                                           BF_MIN, BF_MAX,  BF_PROD, BF_ARGMIN, BF_ARGMAX, BF_DOT};
+static const bf_reduction joint_ops[JOINTS] = {BF_COV,  BF_CORR,    BF_SLOPE, BF_INTERCEPT,
+                                               BF_R2,   BF_WMEAN,   BF_WVAR,  BF_WSTD,
+                                               BF_SKEW, BF_KURTOSIS};
 
 static inline int64_t pick(uint64_t *seed, int64_t n) {
     return (int64_t)(next_random(seed) % (uint64_t)n);
+}
+
+/* Any reduction; of powers, pairs and weights fewer, for the rules take long for them. */
+static inline bf_reduction any_op(uint64_t *seed) {
+    return pick(seed, 5) ? all_ops[pick(seed, OPS)] : joint_ops[pick(seed, JOINTS)];
+}
+
+static inline bool is_joint(bf_reduction op) {
+    for (int i = 0; i < JOINTS; i++)
+        if (joint_ops[i] == op) return true;
+    return false;
 }
 
 static char *results_on_device, *expected_memory, *found_memory;
@@ -26,7 +40,7 @@ typedef struct many {
     bf_reduce_options options;
     bf_value empty;
     bool has_fits, queued, later; /* later: a queued call, which fails later */
-    bool queues_pairs;            /* there is a call that enqueues dot products */
+    bool queues_pairs;            /* there is a call that enqueues those of pairs */
     int64_t count;                /* how many results there are */
     bf_array values, fits;        /* shapes of results; where, is set by those below */
     char *expected, *found;       /* on the host: values, and behind them fits */
@@ -62,12 +76,14 @@ static inline void fill_factors(bf_dtype dtype, int64_t n, uint64_t seed) {
 
 static inline void pick_options(many *m, uint64_t *seed) {
     static const bf_nan_policy policies[] = {BF_NAN_PROPAGATE, BF_NAN_SKIP, BF_NAN_ERROR};
-    m->queued = pick(seed, 2) && (m->op != BF_DOT || m->queues_pairs);
+    m->queued = pick(seed, 2) && (bf_reduction_arrays(m->op) == 1 || m->queues_pairs);
     m->later = m->queued && pick(seed, 2);
     m->options = BF_REDUCE_OPTIONS(.nan = policies[pick(seed, m->queued && !m->later ? 2 : 3)],
                                    .ddof = (int)pick(seed, 2));
     m->options.later = m->later;
-    if (m->op != BF_VAR && m->op != BF_STD) m->options.ddof = 0;
+    if (m->op != BF_VAR && m->op != BF_STD && !is_joint(m->op)) m->options.ddof = 0;
+    if (m->op == BF_WVAR || m->op == BF_WSTD)
+        m->options.weights = pick(seed, 2) ? BF_WEIGHTS_RELIABILITY : BF_WEIGHTS_FREQUENCY;
     bool ordered = m->op == BF_MIN || m->op == BF_MAX || m->op == BF_ARGMIN || m->op == BF_ARGMAX;
     if (!ordered && pick(seed, 3) == 0) m->options.out_dtype = pick(seed, 2) ? BF_F32 : BF_F64;
     if (m->op == BF_PROD && !is_float(m->dtype) && pick(seed, 2))

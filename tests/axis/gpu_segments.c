@@ -48,8 +48,9 @@ static bf_status reduce(const problem *p, bf_context *context, const bf_array *a
                         const bf_array *offsets, bool queued, int64_t *wrong) {
     const many *m = &p->m;
     const bf_array *fits = m->has_fits ? &m->fits : NULL;
-    if (m->op == BF_DOT)
-        return bf_dot_segments(context, a, b, offsets, &m->options, &m->values, fits);
+    if (bf_reduction_arrays(m->op) == 2)
+        return bf_reduce_pair_segments(context, m->op, a, b, offsets, &m->options, &m->values,
+                                       fits);
     return queued ? bf_reduce_segments_async(context, m->op, a, offsets, &m->options, &m->values,
                                              fits, m->later ? NULL : wrong)
                   : bf_reduce_segments(context, m->op, a, offsets, &m->options, &m->values, fits);
@@ -101,7 +102,7 @@ static void choose_results(problem *p, uint64_t *seed) {
 
 static void make_problem(problem *p, uint64_t *seed) {
     p->m.dtype = all_dtypes[pick(seed, DTYPE_COUNT)];
-    p->m.op = all_ops[pick(seed, OPS)];
+    p->m.op = any_op(seed);
     static const int64_t means[] = {1, 3, 8, 20, 64, 100, 500, 3000, 20000};
     const int64_t mean = means[pick(seed, 9)], most = is_small() ? 20000 : 400000;
     p->slots = 1 + pick(seed, most / mean + 2);
@@ -130,7 +131,7 @@ static void make_any_exponent(problem *p, uint64_t *seed) {
     static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_NORM, BF_DOT, BF_PROD};
     make_problem(p, seed);
     p->m.dtype = dtypes[pick(seed, 4)];
-    p->m.op = ops[pick(seed, 7)];
+    p->m.op = pick(seed, 5) ? ops[pick(seed, 7)] : joint_ops[pick(seed, JOINTS)];
     choose_results(p, seed);
     const int64_t n = p->rows * p->width;
     for (int i = 0; i < 2; i++) {
@@ -181,7 +182,10 @@ static void test_wrong_offsets(void **unused) {
             make_long_problem(&p, &seed);
         else
             make_problem(&p, &seed);
-        if (p.m.op == BF_DOT) p.m.op = BF_SUM;
+        if (bf_reduction_arrays(p.m.op) == 2) {
+            p.m.op = p.m.op == BF_DOT ? BF_SUM : BF_MEAN;
+            p.m.options.weights = BF_WEIGHTS_FREQUENCY;
+        }
         const int64_t at = pick(&seed, p.slots + 1);
         const size_t bytes = bf_dtype_size(p.offsets.dtype);
         store_offset(&p, at, pick(&seed, 2) ? -1 : p.rows + 1);

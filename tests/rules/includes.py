@@ -28,7 +28,8 @@ TABLES = ("src/seam/backend.", "src/cpu/cpu.c", "src/cpu/isa/", "src/cuda/cuda.c
 # Weights, groups and axes hold reductions: every primitive may use these headers.
 REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
           "src/cpu/reduce/reduce.h", "src/cuda/reduce/reduce.cuh",
-          "src/cuda/reduce/sum_", "src/cuda/reduce/aggregate", "cli/reduce/reduce.h")
+          "src/cuda/reduce/sum_", "src/cuda/reduce/aggregate",
+          "src/cuda/reduce/joint/", "cli/reduce/reduce.h")
 # Communicators merge objects of other primitives: src/api/comm may see their insides.
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")

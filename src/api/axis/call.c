@@ -137,10 +137,6 @@ bf_status bf_axis_place(bf_axis_call *call, const bf_array *more) {
     if (call->results.wrong != NULL)
         memory[n++] = (bf_memory){call->results.wrong, sizeof *call->results.wrong};
     bf_demand demand = bf_reduce_demand(call->operands.kind, call->operands.dtype);
-    if (bf_kind_is_joint(call->operands.kind)) {
-        demand.cpu = true;
-        demand.on_host = "the CPU reduces powers, pairs and weights of many at once";
-    }
     demand.n = n;
     demand.memory = memory;
     bf_status status = bf_place(call->context, &demand);

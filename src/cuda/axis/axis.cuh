@@ -90,6 +90,7 @@ struct bf_cuda_axis_params {
     int ddof;
     bool wraps, has_empty;
     bf_overflow_policy overflow;
+    bf_weights weights;
     bf_dtype out_dtype;
     uint64_t empty;
     void *values;
@@ -230,5 +231,7 @@ cudaError_t bf_cuda_axis_launch_opening(const bf_cuda *cuda, const bf_cuda_axis_
 cudaError_t bf_cuda_axis_launch_report(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 cudaError_t bf_cuda_axis_launch_words(const bf_cuda *cuda, const bf_cuda_axis_params &p);
 cudaError_t bf_cuda_axis_launch_trees(const bf_cuda *cuda, const bf_cuda_axis_params &p);
+/* joint/joint.cu: all kernels of a joint kind. Errors: BF_E_MEMORY, BF_E_DEVICE. */
+bf_status bf_cuda_axis_enqueue_joint(bf_context *context, const bf_cuda_axis_params &p);
 
 #endif

@@ -70,6 +70,7 @@ bf_status bf_cuda_axis_begin(bf_cuda_axis_call *call, bf_context *context,
     p->nan = options->nan;
     p->ddof = options->ddof;
     p->overflow = options->overflow;
+    p->weights = options->weights;
     p->out_dtype = options->out_dtype;
     p->wraps = options->overflow == BF_OVERFLOW_WRAP || bf_results_go_on(results);
     p->unread = bf_results_go_on(results);

@@ -110,7 +110,8 @@ __global__ void __launch_bounds__(SAMPLES)
     plan_windows(const __grid_constant__ bf_cuda_axis_params p) {
     bf_cuda_wait_for_previous();
     if (threadIdx.x == 0) set_board(p.board, ~0ull);
-    if (!bf_kind_is_sum(p.kind) || !bf_dtype_is_float(p.dtype) || p.spans > 0) return;
+    if (!bf_kind_is_sum(p.kind) || bf_kind_is_joint(p.kind)) return;
+    if (!bf_dtype_is_float(p.dtype) || p.spans > 0) return;
     const bool rows = p.at.offsets != nullptr;
     const int64_t count = rows ? p.at.rows * p.at.width : p.at.results * p.at.length;
     bf_extent x = bf_cuda_extent(0), y = x;

@@ -60,7 +60,8 @@ static bf_cuda_axis_kernels find_kernels(const bf_cuda_axis_params *p) {
 
 /* Whether some results may be left to the kernels of exact/. */
 static bool may_mark(const bf_cuda_axis_params *p) {
-    return bf_kind_is_sum(p->kind) && (bf_dtype_is_float(p->dtype) || p->kind == BF_KIND_MOMENTS);
+    return bf_kind_is_sum(p->kind) && !bf_kind_is_joint(p->kind) &&
+           (bf_dtype_is_float(p->dtype) || p->kind == BF_KIND_MOMENTS);
 }
 
 /* Are all results written or marked by the kernel that proves them? */
@@ -304,8 +305,9 @@ static void set_steps(bf_cuda_axis_params *p) {
 bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int64_t *wrong) {
     const bf_cuda *cuda = context->cuda;
     const bool tree = p->kind == BF_KIND_PRODUCT_TREE, rows = p->at.offsets != NULL;
-    const bf_cuda_axis_kernels k = tree ? bf_cuda_axis_kernels() : find_kernels(p);
-    bf_cuda_axis_choice choice = {"products", NULL};
+    const bool joint = bf_kind_is_joint(p->kind);
+    const bf_cuda_axis_kernels k = tree || joint ? bf_cuda_axis_kernels() : find_kernels(p);
+    bf_cuda_axis_choice choice = {joint ? "powers and pairs" : "products", NULL};
     if (bf_cuda_axis_settles_all(p)) {
         context->strategy = {"settled", p->at.results, p->at.length};
         return bf_cuda_check(context, bf_cuda_axis_launch_settle_all(cuda, *p), "settled");
@@ -318,7 +320,7 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
     p->spans = 0;
     if (tree)
         set_leaves(p);
-    else
+    else if (!joint)
         choice = bf_cuda_axis_choose(cuda, &k, p);
     const void *kernel = choice.kernel;
     context->strategy = {choice.name, p->at.results, bf_cuda_axis_mean(p->at), p->tiles, p->columns,
@@ -330,8 +332,11 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
                                     approximate || (p->proven && kernel == k.columns));
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
-    cudaError_t error =
-        tree ? bf_cuda_axis_launch_trees(cuda, *p) : launch_all(cuda, &k, kernel, p);
+    if (joint) status = bf_cuda_axis_enqueue_joint(context, *p);
+    if (status != BF_OK) return status;
+    cudaError_t error = joint  ? cudaSuccess
+                        : tree ? bf_cuda_axis_launch_trees(cuda, *p)
+                               : launch_all(cuda, &k, kernel, p);
     if (error == cudaSuccess && p->report != NULL && !may_mark(p))
         error = bf_cuda_axis_launch_report(cuda, *p);
     return bf_cuda_check(context, error, choice.name);

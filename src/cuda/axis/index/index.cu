@@ -21,7 +21,7 @@ struct index_call {
     const bf_results *results;
     bf_cuda_index_params params;
     bf_cuda_index_sorted sorted;
-    void *copies[3], *board, *gathered;
+    void *copies[3], *gathered[2], *board;
 };
 
 bf_status check(const index_call *c, cudaError_t error) {
@@ -32,7 +32,7 @@ void free_call(index_call *c) {
     bf_cuda_index_sorted_free(c->context, &c->sorted);
     for (void *copy : c->copies) bf_cuda_free(c->context, copy);
     bf_cuda_free(c->context, c->board);
-    bf_cuda_free(c->context, c->gathered);
+    for (void *rows : c->gathered) bf_cuda_free(c->context, rows);
 }
 
 /* --- before --- */
@@ -122,28 +122,37 @@ bf_status sort_and_reduce(index_call *c) {
     return status == BF_OK ? bf_cuda_index_enqueue(c->context, &c->params, &c->sorted) : status;
 }
 
-/* Products are made of rows that have been gathered: of floats by their places in the slot. */
-bf_status multiply(index_call *c) {
-    bf_context *context = c->context;
+/* Brings the rows of an operand, if there is one, into the order of slots. */
+bf_status gather(index_call *c, int operand, const void *from, const void **gathered) {
+    const size_t bytes = (size_t)(c->rows.count * c->rows.width * c->params.bytes);
+    if (from == NULL) return BF_OK;
+    *gathered = c->gathered[operand] = bf_cuda_alloc(c->context, bytes);
+    if (*gathered == NULL) return BF_E_MEMORY;
+    return check(c, bf_cuda_index_gather(c->context->cuda, c->params, from, c->gathered[operand]));
+}
+
+/* Reduces rows that have been gathered, as segments. */
+bf_status reduce_gathered(index_call *c) {
     bf_cuda_index_params *p = &c->params;
-    const size_t bytes = (size_t)(c->rows.count * c->rows.width * p->bytes);
-    bf_status status = bf_cuda_index_sort(context, &c->rows, true, p->board, &c->sorted, &p->order);
+    bf_status status =
+        bf_cuda_index_sort(c->context, &c->rows, true, p->board, &c->sorted, &p->order);
     if (status == BF_OK && !bf_results_go_on(c->results))
         status = c->results->later ? report(c) : settle(c);
-    if (status != BF_OK) return status;
-    if ((c->gathered = bf_cuda_alloc(context, bytes)) == NULL) return BF_E_MEMORY;
-    status = check(c, bf_cuda_index_gather(context->cuda, *p, c->gathered));
     bf_operands operands = *c->operands;
     bf_rows rows = c->rows;
-    operands.a = c->gathered;
     rows.by = BF_ROWS_BY_OFFSETS;
     rows.places = p->order.offsets;
     rows.places_dtype = BF_I32;
-    return status == BF_OK ? bf_cuda_reduce_segments(context, &operands, &rows, c->results)
+    if (status == BF_OK) status = gather(c, 0, p->a, &operands.a);
+    if (status == BF_OK) status = gather(c, 1, p->b, &operands.b);
+    return status == BF_OK ? bf_cuda_reduce_segments(c->context, &operands, &rows, c->results)
                            : status;
 }
 
-bool is_product(bf_kind kind) { return kind == BF_KIND_PRODUCT || kind == BF_KIND_PRODUCT_TREE; }
+/* Products of floats depend on their places in the slot, joint kinds have no accumulators here. */
+bool is_gathered(bf_kind kind) {
+    return kind == BF_KIND_PRODUCT || kind == BF_KIND_PRODUCT_TREE || bf_kind_is_joint(kind);
+}
 
 bf_status run_call(index_call *c) {
     bf_status status = reach_inputs(c);
@@ -153,8 +162,8 @@ bf_status run_call(index_call *c) {
     if (status != BF_OK) return status;
     c->board = c->params.board = bf_cuda_index_board_make(c->context);
     if (c->board == NULL) return BF_E_MEMORY;
-    if (is_product(c->operands->kind)) {
-        status = multiply(c); /* reports a wrong index, if the call fails later */
+    if (is_gathered(c->operands->kind)) {
+        status = reduce_gathered(c); /* reports a wrong index, if the call fails later */
         return status == BF_OK && bf_results_go_on(c->results) ? tell_wrong(c) : status;
     }
     if (bf_cuda_index_scatters(c->context->cuda, c->operands, &c->rows))
@@ -170,9 +179,7 @@ bf_status run_call(index_call *c) {
 /* More rows than their numbers have bits for: states take them in chunks. */
 bf_status run_in_chunks(index_call *c) {
     const bf_operands *o = c->operands;
-    bool states = o->kind == BF_KIND_EXTREME ? !bf_is_indexed(o->op)
-                                             : bf_kind_is_sum(o->kind) && o->kind != BF_KIND_DOT;
-    if (!states || c->results->queued)
+    if (!bf_is_aggregate(o->op) || c->results->queued)
         return bf_fail(c->context, BF_E_MEMORY, "%lld rows: at most 2^31 for this on a GPU",
                        (long long)c->rows.count);
     void *made = NULL;

@@ -184,7 +184,8 @@ static inline bool bf_cuda_index_in_order(const bf_cuda_index_params *p) {
 int64_t bf_cuda_index_word_blocks(const bf_cuda *cuda, const bf_cuda_index_params &p);
 size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params &p);
 /* Enqueues a copy of all rows in their order. */
-cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to);
+cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p,
+                                 const void *from, void *to);
 /* Enqueue the kernels of giants, and of what is marked. */
 cudaError_t bf_cuda_index_clear_giants(const bf_cuda *cuda, const bf_cuda_index_params &p);
 cudaError_t bf_cuda_index_reduce_marked(const bf_cuda *cuda, const bf_cuda_index_params &p);

@@ -165,15 +165,15 @@ bf_cuda_index_kernel marked_kernel(const bf_cuda_index_params &p) {
     }
 }
 
-/* --- products --- */
+/* --- rows by slot --- */
 
 __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
-    gather_rows(const __grid_constant__ bf_cuda_index_params p, char *to) {
+    gather_rows(const __grid_constant__ bf_cuda_index_params p, const void *from, char *to) {
     const int64_t end = p.order.n * p.width;
     for (const int64_t i : bf_cuda_indices<BF_CUDA_INDEX_THREADS>(end)) {
         int64_t row = bf_cuda_index_row(p.order, (uint32_t)(i / p.width));
         bf_cuda_element::store_bits(
-            to, p.bytes, i, bf_cuda_element::load_bits(p.a, p.bytes, row * p.width + i % p.width));
+            to, p.bytes, i, bf_cuda_element::load_bits(from, p.bytes, row * p.width + i % p.width));
     }
 }
 
@@ -250,9 +250,10 @@ size_t bf_cuda_index_words_bytes(const bf_cuda *cuda, const bf_cuda_index_params
            sizeof(int64_t);
 }
 
-cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p, void *to) {
+cudaError_t bf_cuda_index_gather(const bf_cuda *cuda, const bf_cuda_index_params &p,
+                                 const void *from, void *to) {
     gather_rows<<<(unsigned)cuda->multiprocessors * 8, BF_CUDA_INDEX_THREADS, 0, cuda->stream>>>(
-        p, (char *)to);
+        p, from, (char *)to);
     return cudaGetLastError();
 }
 

@@ -1,45 +1,31 @@
 /* Joint kinds: all sums of a^i b^j of a kind in one pass.
  *
  * A warp takes chunks of the arrays. A thread adds each term to a window of its part
- * (cuda/reduce/sum_window.cuh): a product of two elements is p + e, both doubles, and those of
- * three and four are the products of such parts, split again. All of it is exact, or the window
- * says that it was not: then the chunk is listed, and a second kernel takes it in limbs
+ * (windows.cuh). A chunk that does not fit is listed, and a second kernel takes it in limbs
  * (limbs.cuh). Integers of 64 bits go to limbs alone. Which way a chunk went does not show. */
 #include "cuda/reduce/joint/joint.cuh"
 
 #include "cuda/reduce/joint/limbs.cuh"
-#include "cuda/reduce/sum_window.cuh"
-#include "cuda/runtime/element.cuh"
+#include "cuda/reduce/joint/windows.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
 namespace {
 
+using namespace bf_cuda_joint;
+
 enum {
-    THREADS = 512,
-    ROWS = 32, /* elements of a chunk that a thread takes: no level gets more than
-                  six deposits of each */
     CHUNK = ROWS * BF_CUDA_WARP,
-    AHEAD = 4,    /* it loads so many at a time */
     SAMPLES = 16, /* each lane takes so many */
-    VARIANTS = 3,
-    FOLDS_MOST = 1 << 11, /* chunks of a thread: their sums stay below 2^63 */
     LIMBS_THREADS = 512,
     LIMBS_BLOCKS = 2 /* a multiprocessor has shared memory for the columns of both */
 };
 
-/* The levels of a window of terms of so many factors. */
-__host__ __device__ constexpr int levels_of(int factors, int variant) {
-    return variant == 0 ? factors + 1 : (variant + 1) * factors;
-}
-enum { SUMS = levels_of(1, 2) + levels_of(2, 2) + levels_of(3, 2) + levels_of(4, 2) };
-
 /* What the kernels of a call share. */
 struct joint_board {
-    int variant;
-    int bottom[BF_PARTS_MOST];
-    unsigned listed;                  /* chunks that go to limbs */
-    unsigned long long sums[SUMS][2]; /* each level's: lo + hi * 2^32 */
+    windows chosen;
+    unsigned listed;                         /* chunks that go to limbs */
+    unsigned long long sums[LEVELS_MOST][2]; /* each level's: lo + hi * 2^32 */
 };
 
 struct joint_params {
@@ -52,245 +38,29 @@ struct joint_params {
     int64_t *words; /* what limbs are added to */
 };
 
-/* ---- elements -------------------------------------------------------------------------------- */
-
-/* Elements as doubles. is_wide: their products may need two. checked: products of four may leave
- * the range of doubles. */
-struct of_f64 {
-    static constexpr bool is_wide = true, checked = true;
-    static __device__ __forceinline__ double at(const joint_params &, const void *x, int64_t i) {
-        return ((const double *)x)[i];
-    }
-};
-struct of_f32 {
-    static constexpr bool is_wide = false, checked = false;
-    static __device__ __forceinline__ double at(const joint_params &, const void *x, int64_t i) {
-        return (double)((const float *)x)[i];
-    }
-};
-struct of_others {
-    static constexpr bool is_wide = true, checked = false;
-    static __device__ __forceinline__ double at(const joint_params &p, const void *x, int64_t i) {
-        switch (p.dtype) {
-#define BF_X(id, ...)                                                                              \
-    case BF_##id:                                                                                  \
-        return (double)bf_cuda_element::element<BF_##id>::decode(                                  \
-            ((const bf_cuda_element::stored_of<BF_##id> *)x)[i]);
-            BF_DTYPE_LIST(BF_X)
-#undef BF_X
-        default: return 0;
-        }
-    }
-};
-
-/* ---- windows --------------------------------------------------------------------------------- */
-
-/* What did not fit since the chunk began: bits below the last level, or changes of the sign and
- * exponent of a top level. Integer instructions tell, for additions of doubles are the limit. */
-struct misfit_bits {
-    unsigned left, moved;
-    __device__ __forceinline__ bool any() const { return left != 0 || moved >> 20 != 0; }
-};
-
-/* The sums of the levels at the end of each chunk, of each thread: shared memory [level][thread].
- */
-using level_sums = int64_t (*)[THREADS];
-
-/* The sum of terms of one part. */
-template <int Factors, int Variant> struct series {
-    static constexpr int levels = levels_of(Factors, Variant);
-    bf_cuda_window<levels, levels> window;
-
-    __device__ __forceinline__ void fold(level_sums sums) {
-#pragma unroll
-        for (int l = 0; l < levels; l++)
-            sums[l][threadIdx.x] += __double_as_longlong(window.level[l]) -
-                                    (int64_t)((uint64_t)window.start_of(l) << 32);
-        window.reset();
-    }
-    /* Takes x, which is no more than what level First - 1 leaves. */
-    template <int First> __device__ __forceinline__ void take(double x, misfit_bits &misfit) {
-        double rounded = window.round(First, x);
-        if (First == 0) misfit.moved |= bf_cuda_high(window.level[0]) ^ window.start;
-#pragma unroll
-        for (int l = First + 1; l < levels; l++) {
-            x = x - rounded;
-            rounded = window.round(l, x);
-        }
-        misfit.left |= bf_cuda_high(x) ^ bf_cuda_high(rounded);
-        misfit.left |= (unsigned)__double2loint(x) ^ (unsigned)__double2loint(rounded);
-    }
-    /* Takes u * v. */
-    template <int First, bool Rest>
-    __device__ __forceinline__ void take(double u, double v, misfit_bits &misfit) {
-        const double p = u * v;
-        take<First>(p, misfit);
-        if (Rest) take<First + 1>(fma(u, v, -p), misfit);
-    }
-    /* Takes (p + e) * x. */
-    template <bool Wide>
-    __device__ __forceinline__ void take_third(double p, double e, double x, misfit_bits &misfit) {
-        take<0, true>(p, x, misfit);
-        if (Wide) take<1, true>(e, x, misfit);
-    }
-    /* Takes (p + e)^2. */
-    template <bool Wide>
-    __device__ __forceinline__ void take_fourth(double p, double e, misfit_bits &misfit) {
-        take<0, true>(p, p, misfit);
-        if (!Wide) return;
-        take<1, true>(2 * p, e, misfit);
-        take<2, true>(e, e, misfit);
-    }
-};
-
-/* The parts of a kind, in the order of bf_kind_part: visit(part, number, level) is called for each
- * with the number of its first level. */
-template <bf_kind Kind, int Variant> struct parts;
-
-template <int V> struct parts<BF_KIND_POWERS, V> {
-    static constexpr bool pairs = false;
-    static constexpr int levels =
-        levels_of(1, V) + levels_of(2, V) + levels_of(3, V) + levels_of(4, V);
-    series<1, V> x;
-    series<2, V> xx;
-    series<3, V> xxx;
-    series<4, V> xxxx;
-    template <bool Wide>
-    __device__ __forceinline__ void take(double a, double, misfit_bits &misfit) {
-        const double p = a * a, e = Wide ? fma(a, a, -p) : 0;
-        x.template take<0>(a, misfit);
-        xx.template take<0, Wide>(a, a, misfit);
-        xxx.template take_third<Wide>(p, e, a, misfit);
-        xxxx.template take_fourth<Wide>(p, e, misfit);
-    }
-    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) {
-        visit(x, 0, 0);
-        visit(xx, 1, x.levels);
-        visit(xxx, 2, x.levels + xx.levels);
-        visit(xxxx, 3, x.levels + xx.levels + xxx.levels);
-    }
-};
-
-template <int V> struct parts<BF_KIND_COMOMENTS, V> {
-    static constexpr bool pairs = true;
-    static constexpr int levels = 2 * levels_of(1, V) + 3 * levels_of(2, V);
-    series<1, V> x, y;
-    series<2, V> xx, xy, yy;
-    template <bool Wide>
-    __device__ __forceinline__ void take(double a, double b, misfit_bits &misfit) {
-        x.template take<0>(a, misfit);
-        y.template take<0>(b, misfit);
-        xx.template take<0, Wide>(a, a, misfit);
-        xy.template take<0, Wide>(a, b, misfit);
-        yy.template take<0, Wide>(b, b, misfit);
-    }
-    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) {
-        visit(x, 0, 0);
-        visit(y, 1, x.levels);
-        visit(xx, 2, 2 * x.levels);
-        visit(xy, 3, 2 * x.levels + xx.levels);
-        visit(yy, 4, 2 * x.levels + 2 * xx.levels);
-    }
-};
-
-template <int V> struct parts<BF_KIND_WEIGHTED, V> {
-    static constexpr bool pairs = true;
-    static constexpr int levels = levels_of(1, V) + 2 * levels_of(2, V) + levels_of(3, V);
-    series<1, V> y;
-    series<2, V> yy, xy;
-    series<3, V> xxy;
-    template <bool Wide>
-    __device__ __forceinline__ void take(double a, double b, misfit_bits &misfit) {
-        const double p = a * b, e = Wide ? fma(a, b, -p) : 0;
-        y.template take<0>(b, misfit);
-        yy.template take<0, Wide>(b, b, misfit);
-        xy.template take<0, Wide>(a, b, misfit);
-        xxy.template take_third<Wide>(p, e, a, misfit);
-    }
-    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) {
-        visit(y, 0, 0);
-        visit(yy, 1, y.levels);
-        visit(xy, 2, y.levels + yy.levels);
-        visit(xxy, 3, y.levels + 2 * yy.levels);
-    }
-};
-
-/* ---- the choice of windows ------------------------------------------------------------------- */
-
-__device__ bf_extent extent_of_term(bf_extent a, bf_extent b, int i, int j) {
-    bf_extent e = {-(1 << 20), 1 << 20};
-    if ((i > 0 && a.top < a.least) || (j > 0 && b.top < b.least)) return e;
-    e.top = (i > 0 ? i * a.top : 0) + (j > 0 ? j * b.top : 0);
-    e.least = (i > 0 ? i * a.least : 0) + (j > 0 ? j * b.least : 0);
-    return e;
-}
-
-/* Places the windows of all parts, of one variant. */
-__device__ bool place(const joint_params &p, const bf_parts &parts, bf_extent a, bf_extent b,
-                      int variant, int *bottom) {
-    const int below = bf_bit_length((uint64_t)(p.count / (SAMPLES * BF_CUDA_WARP))) + BF_CUDA_SPARE;
-    bool holds = true;
-    for (int i = 0; i < parts.count; i++) {
-        const bf_part *part = &parts.part[i];
-        const int factors = part->a + part->b, levels = levels_of(factors, variant);
-        const int least = part->layout.exponent;
-        bf_extent e = extent_of_term(a, b, part->a, part->b);
-        if (e.top < e.least) e.top = e.least = least > 0 ? least : 0;
-        holds &= bf_cuda_window_place(e, factors * below, least, {levels, levels}, part->layout,
-                                      &bottom[i]);
-    }
-    return holds;
-}
-
-/* One warp: the first variant whose windows hold the samples, with what is to spare. */
+/* One warp chooses the windows. */
 template <class Source> __global__ void choose_windows(joint_params p) {
-    const bf_parts parts = bf_parts_of(p.kind, p.dtype);
     bf_extent a = bf_cuda_extent(0), b = a;
     for (int i = 0; i < SAMPLES; i++) {
         const uint64_t anywhere =
             (uint64_t)(i * BF_CUDA_WARP + (int)threadIdx.x + 1) * 0x9e3779b97f4a7c15u;
         const int64_t at = (int64_t)__umul64hi(anywhere, (uint64_t)p.count);
-        bf_cuda_extent_join(&a, bf_cuda_extent(Source::at(p, p.a, at)));
-        if (p.b != nullptr) bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p, p.b, at)));
+        bf_cuda_extent_join(&a, bf_cuda_extent(Source::at(p.dtype, p.a, at)));
+        if (p.b != nullptr) bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p.dtype, p.b, at)));
     }
-    a = bf_cuda_extent_warp(a);
-    b = bf_cuda_extent_warp(b);
-    if (threadIdx.x != 0) return;
-    int variant = 0;
-    while (!place(p, parts, a, b, variant, p.board->bottom) && variant < VARIANTS - 1) variant++;
-    p.board->variant = variant;
+    choose(bf_parts_of(p.kind, p.dtype), a, b, p.count / (SAMPLES * BF_CUDA_WARP),
+           &p.board->chosen);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* May some error of a product not be a double? */
-template <class Source> __device__ __forceinline__ bool is_far(double x) {
-    const unsigned high = bf_cuda_high(x) & 0x7fffffffu, least = (1023u - 200u) << 20;
-    if (!Source::checked || high - least < 400u << 20) return false;
-    return (high | (unsigned)__double2loint(x)) != 0;
-}
-
 template <class Source, class Parts>
 __device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk, Parts &all) {
-    misfit_bits misfit = {0, 0};
-    bool far = false;
+    const auto itself = [](int64_t i) { return i; };
     const int64_t first = chunk * CHUNK + threadIdx.x % BF_CUDA_WARP;
-#pragma unroll 1
-    for (int row = 0; row < ROWS; row += AHEAD) {
-        double a[AHEAD], b[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int64_t i = first + (int64_t)(row + k) * BF_CUDA_WARP;
-            a[k] = i < p.count ? Source::at(p, p.a, i) : 0;
-            b[k] = Parts::pairs && i < p.count ? Source::at(p, p.b, i) : 0;
-        }
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            far |= is_far<Source>(a[k]) | (Parts::pairs && is_far<Source>(b[k]));
-            all.template take<Source::is_wide>(a[k], b[k], misfit);
-        }
-    }
-    return !__any_sync(~0u, misfit.any() || far);
+    const bool fits =
+        take_rows<Source>(p.dtype, p.a, p.b, first, p.count, BF_CUDA_WARP, itself, itself, all);
+    return __all_sync(~0u, fits);
 }
 
 template <class Source, bf_kind Kind, int Variant>
@@ -299,7 +69,7 @@ __device__ __forceinline__ void take_chunks(const joint_params &p, level_sums su
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
     Parts all;
-    all.each([&](auto &part, int i, int) { part.window.open(p.board->bottom[i]); });
+    all.each([&](auto &part, int i, int) { part.window.open(p.board->chosen.bottom[i]); });
 #pragma unroll
     for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
 #pragma unroll 1
@@ -326,7 +96,7 @@ __device__ __forceinline__ void take_chunks(const joint_params &p, level_sums su
 template <class Source, bf_kind Kind>
 __global__ void __launch_bounds__(THREADS) take_in_windows(joint_params p) {
     extern __shared__ int64_t sums[][THREADS];
-    switch (p.board->variant) {
+    switch (p.board->chosen.variant) {
     case 0: take_chunks<Source, Kind, 0>(p, sums); break;
     case 1: take_chunks<Source, Kind, 1>(p, sums); break;
     default: take_chunks<Source, Kind, 2>(p, sums);
@@ -418,9 +188,10 @@ void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
     const unsigned long long(*sums)[2] = board->sums;
     for (int i = 0; i < c->parts.count; i++) {
         const bf_part *part = &c->parts.part[i];
-        const int levels = levels_of(part->a + part->b, board->variant);
+        const int levels = levels_of(part->a + part->b, board->chosen.variant);
         for (int l = 0; l < levels; l++, sums++) {
-            const int position = bf_window_bottom(board->bottom[i], l) - part->layout.exponent;
+            const int position =
+                bf_window_bottom(board->chosen.bottom[i], l) - part->layout.exponent;
             add_sum(words + part->at, position,
                     (bf_i128)(int64_t)(*sums)[0] +
                         (bf_i128)(int64_t)(*sums)[1] * ((bf_i128)1 << 32));

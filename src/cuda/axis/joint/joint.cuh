@@ -1,0 +1,93 @@
+/* Joint kinds of many at once: sums of powers, of pairs, with weights, and what is made of them.
+ *
+ * A result has many sums, so that results are taken in batches. Of a batch
+ *
+ *   windows.cu  adds elements in windows (reduce/joint/windows.cuh), the same of the whole call. A
+ *               result of which some element does not fit is marked.
+ *   limbs.cu    takes the results that are marked in limbs (reduce/joint/limbs.cuh).
+ *   finish.cu   makes the other results of the sums.
+ *
+ * Which way a result went does not show in it. */
+#ifndef BF_CUDA_AXIS_JOINT_JOINT_CUH
+#define BF_CUDA_AXIS_JOINT_JOINT_CUH
+
+#define BF_WIDE_JOINT 1 /* before rules/number/wide.h */
+
+#include "cuda/axis/layout.cuh"
+#include "cuda/axis/store.cuh"
+#include "cuda/reduce/joint/windows.cuh"
+
+#include "rules/reduce/joint.h"
+
+/* What the kernels share. Those of a batch begin with counters that are 0. */
+struct bf_cuda_joint_board {
+    bf_cuda_joint::windows chosen;
+    unsigned long long units; /* all units of marked results */
+    unsigned slots;           /* long results among these */
+};
+
+/* Elements [from, to) of a marked result. Several units of one add to words that they share: those
+ * of a slot; -1: it has one unit. */
+struct bf_cuda_joint_unit {
+    int64_t r, from, to;
+    int slot, units;
+};
+
+/* The sums of a level: lo + hi * 2^32. */
+struct bf_cuda_joint_sum {
+    unsigned long long lo, hi;
+};
+
+struct bf_cuda_joint_params {
+    bf_cuda_axis_params axis;
+    int64_t first, end;    /* the results of the batch: whole slots */
+    int levels;            /* each result's, if windows have the most */
+    int64_t piece, pieces; /* each fibre's: a warp takes so many elements at a time */
+    bf_cuda_joint_board *board;
+    bf_cuda_joint_sum *sums; /* `levels` for each result */
+    unsigned *marks;         /* a bit for each result of the batch */
+    bf_cuda_joint_unit *units;
+    int64_t *words;     /* the slots', and then those of the blocks of limbs.cu */
+    bf_signed *numbers; /* BF_JOINT_ROOM for each thread that makes results */
+};
+
+enum {
+    BF_CUDA_JOINT_GIANT = 1 << 16, /* elements of a unit */
+    BF_CUDA_JOINT_SLOTS = 1024,
+    BF_CUDA_JOINT_PENDING = 8,      /* results that a block of limbs.cu makes at a time */
+    BF_CUDA_JOINT_LIMBS_BLOCKS = 2, /* so many share a multiprocessor */
+    BF_CUDA_JOINT_FINISHERS = 64    /* threads that make results on a multiprocessor */
+};
+
+/* Words of a state, and a ticket. */
+static inline __host__ __device__ int bf_cuda_joint_words(const bf_parts &parts) {
+    return parts.words + 1;
+}
+
+static __device__ __forceinline__ bool bf_cuda_joint_is_marked(const bf_cuda_joint_params &q,
+                                                               int64_t r) {
+    const int64_t i = r - q.first;
+    return (q.marks[i / 32] >> (i % 32) & 1) != 0;
+}
+
+/* Writes a result of exact sums; numbers is room. */
+static __device__ void bf_cuda_joint_write(const bf_cuda_axis_params &p, int64_t r,
+                                           const bf_joint_sums &sums, bf_signed *numbers) {
+    bf_reduce_options o;
+    memset(&o, 0, sizeof o);
+    o.nan = p.nan;
+    o.ddof = p.ddof;
+    o.weights = p.weights;
+    if (p.nan == BF_NAN_ERROR && sums.words[BF_SUM_NAN] > 0)
+        bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
+    const uint64_t bits = bf_joint_bits(p.kind, p.op, &sums, &o, bf_format_of(p.to), numbers);
+    bf_cuda_axis_store_fit(p, r, bits, true);
+}
+
+/* The kernels, each of a batch; the first one is of the call. */
+cudaError_t bf_cuda_joint_launch_choice(const bf_cuda *cuda, const bf_cuda_joint_params &q);
+cudaError_t bf_cuda_joint_launch_windows(const bf_cuda *cuda, const bf_cuda_joint_params &q);
+cudaError_t bf_cuda_joint_launch_limbs(const bf_cuda *cuda, const bf_cuda_joint_params &q);
+cudaError_t bf_cuda_joint_launch_finish(const bf_cuda *cuda, const bf_cuda_joint_params &q);
+
+#endif

@@ -1,0 +1,266 @@
+/* Elements of many results in windows: the sums of levels, of each result. */
+#include "cuda/axis/joint/joint.cuh"
+
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/warp.cuh"
+
+namespace {
+
+using namespace bf_cuda_joint;
+
+enum {
+    WARPS = THREADS / BF_CUDA_WARP,
+    SAMPLES = 16, /* each lane takes so many */
+    SHORT = 64,   /* elements of a segment that a lane takes alone */
+    SPAN = 4096,  /* rows of longer ones that a warp takes at a time */
+    SPAN_OF_COLUMNS = 512,
+    LEAST_COLUMNS = 16 /* so many columns lie well for lanes that take one each */
+};
+
+/* ---- the choice of windows ------------------------------------------------------------------- */
+
+/* A number below n, anywhere. */
+__device__ int64_t anywhere(int sample, int64_t n, uint64_t salt) {
+    uint64_t x = ((uint64_t)(sample * BF_CUDA_WARP) + threadIdx.x + salt) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
+    return (int64_t)__umul64hi(x ^ x >> 29, (uint64_t)n);
+}
+
+template <class Source>
+__global__ void choose_windows(const __grid_constant__ bf_cuda_joint_params q) {
+    const bf_cuda_axis_params &p = q.axis;
+    const bool rows = p.at.offsets != nullptr;
+    const int64_t count = rows ? p.at.rows * p.at.width : p.at.results * p.at.length;
+    bf_extent a = bf_cuda_extent(0), b = a;
+    for (int i = 0; i < SAMPLES && count > 0; i++) {
+        bf_cuda_axis_line line = {0, 0, 0};
+        int64_t j = 0;
+        if (rows) {
+            line.a = line.b = anywhere(i, count, 1);
+        } else {
+            line = bf_cuda_axis_line_of(p.at, anywhere(i, p.at.results, 1));
+            j = anywhere(i, p.at.length, 1 << 20);
+        }
+        const auto at = [&](int operand) {
+            return rows ? 0 : bf_cuda_axis_element(p.at, operand, j);
+        };
+        bf_cuda_extent_join(&a, bf_cuda_extent(Source::at(p.dtype, p.a, line.a + at(0))));
+        if (p.b != nullptr)
+            bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p.dtype, p.b, line.b + at(1))));
+    }
+    choose(bf_parts_of(p.kind, p.dtype), a, b, count / (SAMPLES * BF_CUDA_WARP), &q.board->chosen);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+template <class Source, bf_kind Kind, int Variant> struct adder {
+    using Parts = parts<Kind, Variant>;
+    const bf_cuda_joint_params &q;
+    level_sums sums;
+    Parts all;
+
+    __device__ adder(const bf_cuda_joint_params &of, level_sums room) : q(of), sums(room) {
+        all.each([&](auto &part, int i, int) { part.window.open(q.board->chosen.bottom[i]); });
+        for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
+    }
+    /* Takes elements `from`, from + step and so on below `end` of a line. Returns whether all fit.
+     */
+    __device__ bool take(const bf_cuda_axis_line &line, int64_t from, int64_t end, int64_t step) {
+        const bf_cuda_axis_params &p = q.axis;
+        const bool plain = p.at.offsets != nullptr || p.at.reduced == 1;
+        const int64_t step_a = bf_cuda_axis_step(p.at, 0), step_b = bf_cuda_axis_step(p.at, 1);
+        const auto at_a = [&](int64_t i) {
+            return line.a + (plain ? i * step_a : bf_cuda_axis_element(p.at, 0, i));
+        };
+        const auto at_b = [&](int64_t i) {
+            return line.b + (plain ? i * step_b : bf_cuda_axis_element(p.at, 1, i));
+        };
+        bool fits = true;
+        for (int64_t i = from; i < end; i += ROWS * step) {
+            fits &= take_rows<Source>(p.dtype, p.a, p.b, i, end, step, at_a, at_b, all);
+            all.each([&](auto &part, int, int level) { part.fold(sums + level); });
+        }
+        return fits;
+    }
+    __device__ void mark(int64_t r) const {
+        atomicOr(&q.marks[(r - q.first) / 32], 1u << ((r - q.first) % 32));
+    }
+    __device__ void add(int64_t r, int level, bf_cuda_pair sum) const {
+        bf_cuda_joint_sum *to = &q.sums[(r - q.first) * q.levels + level];
+        atomicAdd(&to->lo, (unsigned long long)sum.lo);
+        atomicAdd(&to->hi, (unsigned long long)sum.hi);
+    }
+    /* The lanes of a warp have taken elements of the same result. */
+    __device__ void leave_together(int64_t r, bool fits) {
+        const bool first = threadIdx.x % BF_CUDA_WARP == 0;
+        if (!__all_sync(~0u, fits) && first) mark(r);
+        for (int l = 0; l < Parts::levels; l++) {
+            const bf_cuda_pair sum = bf_cuda_warp_sum(sums[l][threadIdx.x]);
+            if (first) add(r, l, sum);
+            sums[l][threadIdx.x] = 0;
+        }
+    }
+    /* Each lane has taken those of a result of its own; -1: of none. */
+    __device__ void leave(int64_t r, bool fits) {
+        if (r < 0) return;
+        if (!fits) mark(r);
+        for (int l = 0; l < Parts::levels; l++) {
+            const int64_t x = sums[l][threadIdx.x];
+            add(r, l, {x & 0xffffffff, x >> 32});
+            sums[l][threadIdx.x] = 0;
+        }
+    }
+};
+
+/* The warps of a launch take tasks in turn. */
+template <class Take> __device__ __forceinline__ void each_task(int64_t count, const Take &take) {
+    const int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / BF_CUDA_WARP;
+    for (int64_t i = warp; i < count; i += (int64_t)gridDim.x * WARPS) take(i);
+}
+
+/* ---- fibres ---------------------------------------------------------------------------------- */
+
+template <class Adder> __device__ void take_fibres(const bf_cuda_joint_params &q, Adder &sums) {
+    const int lane = (int)threadIdx.x % BF_CUDA_WARP;
+    const bool along = q.axis.along;
+    const int64_t results = q.end - q.first;
+    const int64_t groups = along ? results : (results + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
+    each_task(groups * q.pieces, [&](int64_t task) {
+        int64_t piece;
+        const int64_t group = bf_cuda_axis_divide(task, q.pieces, &piece);
+        const int64_t r = q.first + (along ? group : group * BF_CUDA_WARP + lane);
+        const bool is_one = r < q.end;
+        const bf_cuda_axis_line line = bf_cuda_axis_line_of(q.axis.at, is_one ? r : q.first);
+        const int64_t from = piece * q.piece, end = min(from + q.piece, line.length);
+        if (along)
+            sums.leave_together(r, sums.take(line, from + lane, end, BF_CUDA_WARP));
+        else
+            sums.leave(is_one ? r : -1, !is_one || sums.take(line, from, end, 1));
+    });
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Short segments: a lane takes one, or a column of one. */
+template <class Adder> __device__ void take_short(const bf_cuda_joint_params &q, Adder &sums) {
+    const int64_t groups = (q.end - q.first + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
+    each_task(groups, [&](int64_t group) {
+        const int64_t r = q.first + group * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
+        const bf_cuda_axis_line line = bf_cuda_axis_line_of(q.axis.at, r < q.end ? r : q.first);
+        const bool is_mine = r < q.end && line.length <= SHORT;
+        sums.leave(is_mine ? r : -1, !is_mine || sums.take(line, 0, line.length, 1));
+    });
+}
+
+/* Rows [from, end) of the array: what a long segment has of them. A warp takes the segment's
+ * columns, or those of one group. */
+template <class Adder>
+__device__ void take_part(const bf_cuda_joint_params &q, Adder &sums, int64_t slot, int64_t from,
+                          int64_t end, int64_t group) {
+    const bf_cuda_axis_layout &at = q.axis.at;
+    const int lane = (int)threadIdx.x % BF_CUDA_WARP;
+    const int64_t begin = bf_cuda_axis_offset_at(at, slot);
+    from = max(from, begin) - begin;
+    end = min(end, bf_cuda_axis_offset_at(at, slot + 1)) - begin;
+    if (at.width >= LEAST_COLUMNS) {
+        const int64_t column = group * BF_CUDA_WARP + lane;
+        const bool is_one = column < at.width;
+        const bf_cuda_axis_line line = bf_cuda_axis_segment(at, slot, is_one ? column : 0);
+        sums.leave(is_one ? slot * at.width + column : -1,
+                   !is_one || sums.take(line, from, end, 1));
+        return;
+    }
+    for (int64_t column = 0; column < at.width; column++) {
+        const bf_cuda_axis_line line = bf_cuda_axis_segment(at, slot, column);
+        sums.leave_together(slot * at.width + column,
+                            sums.take(line, from + lane, end, BF_CUDA_WARP));
+    }
+}
+
+/* All longer segments: warps take equal spans of their rows. */
+template <class Adder> __device__ void take_long(const bf_cuda_joint_params &q, Adder &sums) {
+    const bf_cuda_axis_layout &at = q.axis.at;
+    const int lane = (int)threadIdx.x % BF_CUDA_WARP;
+    const int64_t first = q.first / at.width, last = q.end / at.width;
+    const int64_t begin = bf_cuda_axis_offset_at(at, first);
+    const int64_t rows = bf_cuda_axis_offset_at(at, last) - begin;
+    const bool columns = at.width >= LEAST_COLUMNS;
+    const int64_t span = columns ? SPAN_OF_COLUMNS : SPAN;
+    const int64_t groups = columns ? (at.width + BF_CUDA_WARP - 1) / BF_CUDA_WARP : 1;
+    each_task((rows + span - 1) / span * groups, [&](int64_t task) {
+        int64_t group;
+        const int64_t from = begin + bf_cuda_axis_divide(task, groups, &group) * span;
+        const int64_t end = min(from + span, begin + rows);
+        int64_t slot = first + bf_cuda_count_first(last - first, [&](int64_t i) {
+                           return bf_cuda_axis_offset_at(at, first + i + 1) <= from;
+                       });
+        for (bool more = true; more; slot += BF_CUDA_WARP) {
+            const int64_t mine = slot + lane;
+            const int64_t at_row = mine < last ? bf_cuda_axis_offset_at(at, mine) : INT64_MAX;
+            const bool is_long =
+                at_row < end && bf_cuda_axis_offset_at(at, mine + 1) - at_row > SHORT;
+            for (unsigned left = __ballot_sync(~0u, is_long); left != 0; left &= left - 1)
+                take_part(q, sums, slot + __ffs((int)left) - 1, from, end, group);
+            more = __all_sync(~0u, at_row < end);
+        }
+    });
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+template <class Source, bf_kind Kind, int Variant>
+__device__ __forceinline__ void take_all(const bf_cuda_joint_params &q, level_sums room) {
+    adder<Source, Kind, Variant> sums(q, room);
+    if (q.axis.at.offsets == nullptr) {
+        take_fibres(q, sums);
+    } else {
+        take_short(q, sums);
+        take_long(q, sums);
+    }
+}
+
+template <class Source, bf_kind Kind>
+__global__ void __launch_bounds__(THREADS)
+    add_in_windows(const __grid_constant__ bf_cuda_joint_params q) {
+    extern __shared__ int64_t room[][THREADS];
+    if (bf_cuda_axis_is_wrong(q.axis)) return;
+    switch (q.board->chosen.variant) {
+    case 0: take_all<Source, Kind, 0>(q, room); break;
+    case 1: take_all<Source, Kind, 1>(q, room); break;
+    default: take_all<Source, Kind, 2>(q, room);
+    }
+}
+
+template <class Source, bf_kind Kind>
+cudaError_t launch_of_kind(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    const size_t shared = sizeof(int64_t[parts<Kind, VARIANTS - 1>::levels][THREADS]);
+    return bf_cuda_launch(cuda, add_in_windows<Source, Kind>,
+                          {cuda->multiprocessors, THREADS, shared, false, false}, q);
+}
+
+template <class Source> cudaError_t launch_of(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    switch (q.axis.kind) {
+    case BF_KIND_POWERS: return launch_of_kind<Source, BF_KIND_POWERS>(cuda, q);
+    case BF_KIND_COMOMENTS: return launch_of_kind<Source, BF_KIND_COMOMENTS>(cuda, q);
+    default: return launch_of_kind<Source, BF_KIND_WEIGHTED>(cuda, q);
+    }
+}
+
+} // namespace
+
+cudaError_t bf_cuda_joint_launch_choice(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    const bf_cuda_shape shape = {1, BF_CUDA_WARP, 0, false, false};
+    switch (q.axis.dtype) {
+    case BF_F64: return bf_cuda_launch(cuda, choose_windows<of_f64>, shape, q);
+    case BF_F32: return bf_cuda_launch(cuda, choose_windows<of_f32>, shape, q);
+    default: return bf_cuda_launch(cuda, choose_windows<of_others>, shape, q);
+    }
+}
+
+cudaError_t bf_cuda_joint_launch_windows(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    switch (q.axis.dtype) {
+    case BF_F64: return launch_of<of_f64>(cuda, q);
+    case BF_F32: return launch_of<of_f32>(cuda, q);
+    default: return launch_of<of_others>(cuda, q);
+    }
+}
