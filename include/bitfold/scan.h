@@ -39,6 +39,7 @@ typedef struct bf_scan_options {
     int reverse;           /* not 0: prefixes begin at the end of the line, or of the segment */
     int fresh;             /* not 0: what the values hold after a failure is no matter, as in new
                               memory. So none is looked for beforehand, which is faster */
+    int later;             /* for bf_scan_async: not 0: it fails for its data, but later */
 } bf_scan_options;
 
 /* BF_SCAN_OPTIONS(.exclusive = true). Options may be NULL in every call. */
@@ -53,6 +54,18 @@ BF_API bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_opt
  * BF_E_OVERFLOW, BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED. */
 BF_API bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                          const bf_scan_options *options, const bf_array *values);
+
+/* Enqueues the scan on the context's stream (context.h). A graph can capture it, and then has one
+ * executable at a time. The arrays are contiguous, and in memory that the GPU reaches, else
+ * BF_E_ARGUMENT. Where bf_scan fails for the data, this goes on: options->nan may not be
+ * BF_NAN_ERROR; integers are written modulo 2^64 (of BF_I128, 2^128); options->empty defaults to
+ * NaN, or of integers 0. On the CPU all is done when the call returns.
+ *
+ * With options->later it fails where bf_scan does, but later: bf_context_failure and
+ * bf_context_synchronize report the first call that did, and its results are not defined. On the
+ * CPU the call itself fails. */
+BF_API bf_status bf_scan_async(bf_context *context, bf_reduction op, const bf_array *array,
+                               int axis, const bf_scan_options *options, const bf_array *values);
 
 /* Scans the rows [offsets[s], offsets[s + 1]) of array for each segment s: offsets as in axis.h,
  * but from 0 to the number of rows, so that each belongs to a segment. Prefixes begin again with
@@ -119,6 +132,7 @@ typedef struct bf_rolling_options {
     int scale;                 /* integers stand for themselves times 10^-scale, as in
                                   bf_reduce_options, and are divided before they are rounded; 0
                                   (default) */
+    int later;                 /* for calls on a stream: as in bf_scan_options */
 } bf_rolling_options;
 
 /* BF_ROLLING_OPTIONS(.window = 10). */
@@ -150,6 +164,14 @@ BF_API bf_status bf_rolling_pair(bf_context *context, bf_reduction op, const bf_
  * line have too few. Errors: as bf_rolling. */
 BF_API bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
                                   const bf_rolling_options *options, const bf_array *values);
+
+/* Enqueue the same, as bf_scan_async does. NaNs are refused with options->later alone. A call with
+ * windows of a span, which the host finds, waits, and no graph captures it. */
+BF_API bf_status bf_rolling_async(bf_context *context, bf_reduction op, const bf_array *array,
+                                  int axis, const bf_rolling_options *options,
+                                  const bf_array *values);
+BF_API bf_status bf_rolling_count_async(bf_context *context, const bf_array *array, int axis,
+                                        const bf_rolling_options *options, const bf_array *values);
 
 /* Finds the median of each window, as bf_rolling reduces them: of its elements that are no NaN, the
  * exact mean of the two in the middle, rounded once. options->out_dtype is BF_NONE. O(n log w).

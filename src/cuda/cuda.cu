@@ -56,7 +56,7 @@ static void leave_stream(bf_context *context) {
 /* What enqueued calls have left. */
 static bf_status find_failure(bf_context *context) {
     bf_status status = bf_cuda_map_failure(context);
-    if (status == BF_OK) status = bf_cuda_axis_failure(context);
+    if (status == BF_OK) status = bf_cuda_late_failure(context);
     return status == BF_OK ? bf_cuda_link_failure(context) : status;
 }
 

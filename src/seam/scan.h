@@ -13,10 +13,13 @@
 typedef struct bf_scan_job {
     bf_prefix prefix; /* what is made of each prefix: options are checked */
     bool exclusive, reverse;
+    bool queued; /* the call may return when the work is enqueued. What fails then, also for NaNs
+                    that are refused, the backend's failure or synchronize tells */
     int64_t outer, length, inner; /* > 0 */
     const void *elements;
-    void *values; /* where results go; or the elements, if both have one dtype and prefixes are
-                     not exclusive; NULL, on the CPU: nowhere, it is asked whether the job fails */
+    void *values; /* where results go; or the elements, if both have one dtype and, on the CPU,
+                     prefixes are not exclusive; NULL, on the CPU: nowhere, it is asked whether the
+                     job fails */
     /* The carried words of what came before the one line (outer and inner are 1), which become
      * those of all that has come. NULL: nothing did, and nobody asks. */
     int64_t *words;
@@ -30,6 +33,7 @@ typedef struct bf_scan_job {
  */
 typedef struct bf_rolling_job {
     bf_window window; /* what is made of each window: options are checked */
+    bool queued;      /* as of a scan; not of windows of a span */
     /* NULL: there are none. Else op, a minimum, says nothing, and each window has so many results,
      * which lie so many results apart. */
     const bf_window_quantiles *quantiles;
@@ -61,7 +65,7 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
 
 /* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
- * options refuse have been looked for. Memory has any alignment. */
+ * options refuse have been looked for, unless a job is queued. Memory has any alignment. */
 typedef struct bf_scan_backend {
     /* dtype BF_I128, and jobs with words or offsets, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
@@ -70,10 +74,29 @@ typedef struct bf_scan_backend {
     bf_status (*roll)(bf_context *context, const bf_rolling_job *job);
 } bf_scan_backend;
 
-/* Tells that the result of some prefix is none, or does not fit. */
+/* Bits of the largest magnitude of integers that fit in any sum of a line. */
+static inline int bf_scan_spare_bits(const bf_scan_job *job) {
+    return 63 - bf_bit_length((uint64_t)job->length);
+}
+
+/* May the data make the job fail when some results are written? */
+static inline bool bf_scan_may_fail(const bf_scan_job *job) {
+    const bf_prefix *p = &job->prefix;
+    const bool is_float = bf_dtype_is_float(p->dtype);
+    if (job->queued && is_float && p->options.nan == BF_NAN_ERROR) return true;
+    if (p->kind == BF_KIND_EXTREME)
+        return p->options.empty == NULL &&
+               (job->exclusive || (is_float && p->options.nan == BF_NAN_SKIP));
+    if (is_float || p->options.overflow != BF_OVERFLOW_ERROR) return false;
+    return p->kind != BF_KIND_SUM || job->words != NULL ||
+           8 * bf_number_bytes(p->dtype) > bf_scan_spare_bits(job);
+}
+
+/* Tells that the result of some prefix is none, or does not fit, or that there is a NaN. */
 static inline bf_status bf_scan_refuse(bf_context *context, bf_status status,
                                        const bf_prefix *prefix) {
     const char *name = bf_reduction_name(prefix->op);
+    if (status == BF_E_NAN) return bf_fail(context, status, "NaN in the values");
     if (status == BF_E_EMPTY)
         return bf_fail(context, status, "no value: the %s of no elements", name);
     return bf_fail(context, status, "the %s of a prefix does not fit %s", name,

@@ -305,6 +305,16 @@ static void order(void **unused) {
     REFUSED(bf_scan_segments(c, BF_SUM, NULL, i, NULL, y));
     REFUSED(bf_scan_segments(c, BF_SUM, x, NULL, NULL, y));
     REFUSED(bf_scan_segments(c, BF_SUM, x, i, NULL, NULL));
+    REFUSED(bf_scan_async(NULL, BF_SUM, x, 0, NULL, y));
+    REFUSED(bf_scan_async(c, BF_SUM, NULL, 0, NULL, y));
+    REFUSED(bf_scan_async(c, BF_SUM, x, 0, NULL, NULL));
+    REFUSED(bf_rolling_async(NULL, BF_SUM, x, 0, &rolling, y));
+    REFUSED(bf_rolling_async(c, BF_SUM, NULL, 0, &rolling, y));
+    REFUSED(bf_rolling_async(c, BF_SUM, x, 0, NULL, y));
+    REFUSED(bf_rolling_async(c, BF_SUM, x, 0, &rolling, NULL));
+    REFUSED(bf_rolling_count_async(NULL, x, 0, &rolling, y));
+    REFUSED(bf_rolling_count_async(c, NULL, 0, &rolling, y));
+    REFUSED(bf_rolling_count_async(c, x, 0, &rolling, NULL));
     REFUSED(bf_rolling(NULL, BF_SUM, x, 0, &rolling, y));
     REFUSED(bf_rolling(c, BF_SUM, NULL, 0, &rolling, y));
     REFUSED(bf_rolling(c, BF_SUM, x, 0, NULL, y));

@@ -21,6 +21,7 @@ typedef struct rolled {
     bf_array array, on;
     bf_value span;
     bf_dtype to;
+    bool queued;
 } rolled;
 
 static void set_shape(bf_array *a, int64_t outer, int64_t length, int64_t inner) {
@@ -98,12 +99,13 @@ static void describe(rolled *r, uint64_t seed, int place) {
     const bf_rolling_options *o = &r->options;
     snprintf(r->what, sizeof r->what,
              "%s of %s to %s, (%lld, %lld, %lld), window %lld%s, step %lld, min %lld, ddof %d, "
-             "scale %d, nan %d, seed %llu, place %d%s",
+             "scale %d, nan %d, seed %llu, place %d%s%s%s",
              r->counts ? "count" : bf_reduction_name(r->op), bf_dtype_name(r->array.dtype),
              bf_dtype_name(r->to), (long long)r->array.shape[0], (long long)r->array.shape[1],
              (long long)r->array.shape[2], (long long)o->window, o->center ? " centred" : "",
              (long long)o->step, (long long)o->min_count, o->ddof, o->scale, (int)o->nan,
-             (unsigned long long)seed, place, o->on != NULL ? ", spans" : "");
+             (unsigned long long)seed, place, o->on != NULL ? ", spans" : "",
+             r->queued ? ", queued" : "", o->later ? ", later" : "");
 }
 
 static bf_array results_of(const rolled *r, void *memory) {
@@ -113,8 +115,16 @@ static bf_array results_of(const rolled *r, void *memory) {
     return out;
 }
 
+static bf_status enqueue(bf_context *context, const rolled *r, const bf_array *in,
+                         const bf_array *out) {
+    const bf_status status = r->counts ? bf_rolling_count_async(context, in, 1, &r->options, out)
+                                       : bf_rolling_async(context, r->op, in, 1, &r->options, out);
+    return status == BF_OK ? bf_context_synchronize(context) : status;
+}
+
 static bf_status roll(bf_context *context, const rolled *r, const bf_array *in,
                       const bf_array *out) {
+    if (r->queued) return enqueue(context, r, in, out);
     return r->counts ? bf_rolling_count(context, in, 1, &r->options, out)
                      : bf_rolling(context, r->op, in, 1, &r->options, out);
 }
@@ -168,6 +178,8 @@ static void check_case(uint64_t seed) {
         sprinkle(r.array.dtype, on_host, n, pick(&seed, 2) ? 20 : 5000, next_random(&seed));
     pick_options(&r, &seed);
     const int place = (int)pick(&seed, 3);
+    r.queued = place > 0 && pick(&seed, 2);
+    r.options.later = (int)pick(&seed, 2);
     describe(&r, name, place);
     check_rolled(&r, place);
 }

@@ -51,6 +51,7 @@ typedef struct scanned {
     bf_value empty;
     bf_array array;
     bf_dtype to;
+    bool queued;
 } scanned;
 
 static void pick_options(scanned *s, uint64_t *seed) {
@@ -67,6 +68,14 @@ static void pick_options(scanned *s, uint64_t *seed) {
     if (s->op == BF_SUM || s->op == BF_PROD) s->options.empty = NULL;
 }
 
+/* Scans, or enqueues the scan. */
+static bf_status scan(bf_context *context, const scanned *s, const bf_array *in,
+                      const bf_array *out) {
+    if (!s->queued) return bf_scan(context, s->op, in, 1, &s->options, out);
+    const bf_status status = bf_scan_async(context, s->op, in, 1, &s->options, out);
+    return status == BF_OK ? bf_context_synchronize(context) : status;
+}
+
 /* Scans on the GPU from and to device memory, or the host's, or in place. */
 static bf_status scan_there(const scanned *s, int64_t n, int place) {
     const size_t bytes = (size_t)n * bf_dtype_size(s->array.dtype);
@@ -79,7 +88,7 @@ static bf_status scan_there(const scanned *s, int64_t n, int place) {
         in.data = on_device;
         out.data = place > 1 && s->to == s->array.dtype ? on_device : on_device + SECOND;
     }
-    bf_status status = bf_scan(gpu, s->op, &in, 1, &s->options, &out);
+    bf_status status = scan(gpu, s, &in, &out);
     if (status == BF_OK && place > 0)
         assert_int_equal(bf_memory_copy(gpu, found, out.data, to_bytes), BF_OK);
     return status;
@@ -101,12 +110,15 @@ static void check_case(uint64_t seed) {
     bf_array out = s.array;
     out.dtype = s.to;
     out.data = expected;
-    const bf_status status = bf_scan(cpu, s.op, &s.array, 1, &s.options, &out);
     const int place = (int)pick(&seed, 3);
-    snprintf(s.what, sizeof s.what, "%s of %s, (%lld, %lld, %lld), seed %llu, place %d%s%s",
+    s.queued = place > 0 && pick(&seed, 2);
+    s.options.later = (int)pick(&seed, 2);
+    const bf_status status = scan(cpu, &s, &s.array, &out);
+    snprintf(s.what, sizeof s.what, "%s of %s, (%lld, %lld, %lld), seed %llu, place %d%s%s%s%s",
              bf_reduction_name(s.op), bf_dtype_name(s.array.dtype), (long long)s.array.shape[0],
              (long long)s.array.shape[1], (long long)s.array.shape[2], (unsigned long long)name,
-             place, s.options.exclusive ? ", exclusive" : "", s.options.reverse ? ", reverse" : "");
+             place, s.options.exclusive ? ", exclusive" : "", s.options.reverse ? ", reverse" : "",
+             s.queued ? ", queued" : "", s.options.later ? ", later" : "");
     const bf_status other = scan_there(&s, n, place);
     if (other != status)
         fail_msg("%s: %s (%s), not %s", s.what, bf_status_string(other), bf_context_message(gpu),

@@ -1,4 +1,5 @@
-/* Scans that fail or are cancelled write nothing, whatever allocation fails, in place too.
+/* Scans that fail or are cancelled write nothing, whatever allocation fails, in place too; and
+ * scans on a stream, which on the CPU are done when they return.
  *
  * Builds: release, asan. */
 #include "tests/support/failing_malloc.h"
@@ -126,6 +127,81 @@ static void nothing_is_written_for_a_nan_that_is_refused(void **unused) {
         }
 }
 
+/* ---- on a stream ----------------------------------------------------------------------------- */
+
+/* On the CPU a call on a stream is done when it returns. What the data make wrong is no failure
+ * there, but where options say that it is one later. */
+static void check_queued(bf_reduction op, bf_dtype dtype, bf_scan_options options, const void *data,
+                         const void *expected, bf_status later) {
+    bf_context *c = make_context(NULL, 1);
+    char found[4 * 8], memory[4 * 8];
+    memcpy(memory, data, sizeof memory);
+    const bf_array x = bf_array_of(dtype, memory, 4), to = bf_array_of(dtype, found, 4);
+    options.size = sizeof options;
+    assert_int_equal(bf_scan_async(c, op, &x, 0, &options, &to), BF_OK);
+    assert_memory_equal(found, expected, sizeof found);
+    memset(found, 0x5a, sizeof found);
+    options.later = 1;
+    assert_int_equal(bf_scan_async(c, op, &x, 0, &options, &to), later);
+    if (later == BF_OK) assert_memory_equal(found, expected, sizeof found);
+    for (size_t i = 0; later != BF_OK && i < sizeof found; i++) assert_int_equal(found[i], 0x5a);
+    assert_int_equal(bf_context_synchronize(c), BF_OK);
+    assert_int_equal(bf_scan_async(c, op, &x, 0, NULL, &x), BF_OK); /* in place */
+    bf_context_destroy(c);
+}
+
+static void a_scan_on_a_stream_goes_on_or_fails_at_once(void **unused) {
+    (void)unused;
+    const int64_t large[] = {INT64_MAX, 1, 2, 3};
+    const int64_t wrapped[] = {INT64_MAX, INT64_MIN, INT64_MIN + 2, INT64_MIN + 5};
+    const int64_t least[] = {0, INT64_MAX, 1, 1};
+    const double some[] = {1e20, 1, -1e20, 2}, sums[] = {1e20, 1e20, 1, 3};
+    const double odd[] = {NAN, 1, -1, 2}, minima[] = {NAN, 1, -1, -1};
+    const bf_scan_options plain = {.nan = BF_NAN_PROPAGATE};
+    check_queued(BF_SUM, BF_F64, plain, some, sums, BF_OK);
+    check_queued(BF_SUM, BF_I64, plain, large, wrapped, BF_E_OVERFLOW);
+    check_queued(BF_MIN, BF_I64, (bf_scan_options){.exclusive = 1}, large, least, BF_E_EMPTY);
+    check_queued(BF_MIN, BF_F64, (bf_scan_options){.nan = BF_NAN_SKIP}, odd, minima, BF_E_EMPTY);
+}
+
+static void what_a_gpu_would_wait_for_is_refused(void **unused) {
+    (void)unused;
+    call c = open_call(2);
+    const bf_rolling_options rolling = BF_ROLLING_OPTIONS(.window = 2, .nan = BF_NAN_ERROR);
+    assert_int_equal(bf_scan_async(c.context, BF_SUM, &c.x, 0, &c.options, &c.to), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c.context), "the elements are contiguous"));
+    c.x.strides[0] = 1;
+    assert_int_equal(bf_scan_async(c.context, BF_SUM, &c.x, 0, &c.options, &c.to), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c.context), "the values are contiguous"));
+    c.to.strides[0] = 1;
+    c.options.nan = BF_NAN_ERROR;
+    assert_int_equal(bf_scan_async(c.context, BF_SUM, &c.x, 0, &c.options, &c.to), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c.context), "fails for a NaN later, or never"));
+    assert_int_equal(bf_rolling_async(c.context, BF_SUM, &c.x, 0, &rolling, &c.to), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c.context), "fails for a NaN later, or never"));
+    check_nothing_is_written(&c, 0);
+    close_call(&c);
+}
+
+/* Windows on a stream are those windows, and a NaN that is refused fails at once on the CPU. */
+static void windows_on_a_stream_are_those_windows(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1);
+    double data[] = {1, 2, NAN, 4, 5}, found[5];
+    const double sums[] = {1, 3, 2, 4, 9}, counts[] = {1, 2, 1, 1, 2};
+    const bf_array x = bf_array_of(BF_F64, data, 5), to = bf_array_of(BF_F64, found, 5);
+    bf_rolling_options o =
+        BF_ROLLING_OPTIONS(.window = 2, .min_count = -1, .nan = BF_NAN_SKIP, .later = 1);
+    assert_int_equal(bf_rolling_async(c, BF_SUM, &x, 0, &o, &to), BF_OK);
+    assert_memory_equal(found, sums, sizeof found);
+    assert_int_equal(bf_rolling_count_async(c, &x, 0, &o, &to), BF_OK);
+    assert_memory_equal(found, counts, sizeof found);
+    o.nan = BF_NAN_ERROR;
+    assert_int_equal(bf_rolling_async(c, BF_SUM, &x, 0, &o, &to), BF_E_NAN);
+    assert_memory_equal(found, counts, sizeof found);
+    bf_context_destroy(c);
+}
+
 UNIT_TESTS(scan_calls) {
     const struct CMUnitTest tests[] = {
 #ifndef SANITIZED
@@ -133,6 +209,9 @@ UNIT_TESTS(scan_calls) {
 #endif
         cmocka_unit_test(nothing_is_written_when_cancelled),
         cmocka_unit_test(nothing_is_written_for_a_nan_that_is_refused),
+        cmocka_unit_test(a_scan_on_a_stream_goes_on_or_fails_at_once),
+        cmocka_unit_test(what_a_gpu_would_wait_for_is_refused),
+        cmocka_unit_test(windows_on_a_stream_are_those_windows),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

@@ -420,12 +420,17 @@ CALL_ORDER(bf_sort_segments, &w->f64, &r.places, NULL, &w->out_f64, NULL)
 CALL_ORDER(bf_sort_rows, &w->out_f64, &w->out_i64, 1, NULL)
 CALL_ORDER(bf_rank, &w->f64, 0, BF_RANK_DENSE, NULL, &w->out_i64)
 CALL_ORDER(bf_scan, BF_SUM, &w->f64, 0, NULL, &w->out_f64)
+CALL_ORDER(bf_scan_async, BF_SUM, &w->f64, 0, NULL, &w->out_f64)
 CALL_ORDER(bf_scan_segments, BF_SUM, &w->f64, &r.places, NULL, &w->out_f64)
 CALL_ORDER(bf_rolling, BF_SUM, &w->f64, 0,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
+CALL_ORDER(bf_rolling_async, BF_SUM, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_rolling_pair, BF_CORR, &w->f64, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_rolling_count, &w->f64, 0,
+           &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
+CALL_ORDER(bf_rolling_count_async, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_rolling_median, &w->f64, 0,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
@@ -645,10 +650,13 @@ static const context_call context_calls[] = {
     ENTRY(bf_sort_rows),
     ENTRY(bf_rank),
     ENTRY(bf_scan),
+    ENTRY(bf_scan_async),
     ENTRY(bf_scan_segments),
     ENTRY(bf_rolling),
+    ENTRY(bf_rolling_async),
     ENTRY(bf_rolling_pair),
     ENTRY(bf_rolling_count),
+    ENTRY(bf_rolling_count_async),
     ENTRY(bf_rolling_median),
     ENTRY(bf_rolling_quantile),
     ENTRY(bf_top),

@@ -21,7 +21,7 @@ class _Options(ctypes.Structure):
 
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("overflow", c_int),
-        ("empty", POINTER(Value)), ("exclusive", c_int), ("reverse", c_int), ("fresh", c_int),
+        ("empty", POINTER(Value)), ("exclusive", c_int), ("reverse", c_int), ("fresh", c_int), ("later", c_int),
     ]  # fmt: skip
 
 

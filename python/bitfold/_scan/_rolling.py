@@ -17,7 +17,7 @@ class _Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("nan", c_int), ("out_dtype", c_int), ("ddof", c_int), ("center", c_int),
         ("window", c_int64), ("min_count", c_int64), ("step", c_int64),
-        ("on", POINTER(Array)), ("span", POINTER(Value)), ("method", c_int), ("scale", c_int),
+        ("on", POINTER(Array)), ("span", POINTER(Value)), ("method", c_int), ("scale", c_int), ("later", c_int),
     ]  # fmt: skip
 
 

@@ -116,25 +116,14 @@ static bf_status run_backend(sorting *s) {
     return status == BF_OK ? fill_gaps(s) : status; /* last: a sort that fails writes nothing */
 }
 
-/* What is copied is waited for. */
-static bf_status check_queued(const sorting *s, const bf_array *array) {
-    bf_context *context = s->call.context;
-    if (array == NULL) return BF_OK;
-    if (!bf_array_is_contiguous(array))
-        return bf_fail(context, BF_E_ARGUMENT, "on a stream the lines of a sort are contiguous");
-    if (context->used != &bf_backend_cpu && bf_where_is(array->data, NULL) == BF_WHERE_HOST)
-        return bf_fail(context, BF_E_ARGUMENT,
-                       "on a stream all arrays are in memory that the GPU reaches");
-    return BF_OK;
-}
-
 /* Sorts the lines of views of the arrays, whose last dimension lies along a line. */
 static bf_status sort_views(sorting *s, const bf_array *input, const bf_array *values,
                             const bf_array *index) {
     bf_context *context = s->call.context;
     const bf_array *const views[] = {input, values, index};
     bf_status status = bf_order_choose(&s->call, s->k < 0 ? BF_ORDER_SORTS : BF_ORDER_SELECTS);
-    for (int i = 0; i < 3 && status == BF_OK && s->queued; i++) status = check_queued(s, views[i]);
+    for (int i = 0; i < 3 && status == BF_OK && s->queued; i++)
+        status = bf_flat_check_queued(context, views[i], "lines of a sort");
     if (status != BF_OK) return status;
     s->lines.queued = s->queued && input->dtype != BF_I128;
     status = take_arrays(s, input, values, index);

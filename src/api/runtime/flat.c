@@ -103,6 +103,16 @@ bf_status bf_flat_check(bf_context *context, const bf_array *array, bf_dtype dty
     return BF_OK;
 }
 
+bf_status bf_flat_check_queued(bf_context *context, const bf_array *array, const char *name) {
+    if (array == NULL) return BF_OK;
+    if (!bf_array_is_contiguous(array))
+        return bf_fail(context, BF_E_ARGUMENT, "on a stream the %s are contiguous", name);
+    if (context->used != &bf_backend_cpu && bf_where_is(array->data, NULL) == BF_WHERE_HOST)
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "on a stream all arrays are in memory that the GPU reaches");
+    return BF_OK;
+}
+
 bf_status bf_flat_prepare(bf_context *context, const bf_backend *on, const bf_array *array,
                           bool apart, bf_flat *flat) {
     *flat = (bf_flat){.context = context, .array = array};

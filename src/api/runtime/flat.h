@@ -27,6 +27,9 @@ bf_status bf_flat_take(bf_context *context, const bf_backend *on, bf_dtype dtype
  * elements. Errors: BF_E_ARGUMENT, BF_E_DTYPE. */
 bf_status bf_flat_check(bf_context *context, const bf_array *array, bf_dtype dtype,
                         const char *name);
+/* Checks an array of a call on a stream, whose place is chosen: what is copied is waited for. NULL:
+ * none. name: of its elements. Errors: BF_E_ARGUMENT. */
+bf_status bf_flat_check_queued(bf_context *context, const bf_array *array, const char *name);
 /* Sets flat->data to memory for the elements of a checked output (NULL: none) that backend `on`
  * writes: the array's own if the backend can write there, else a copy, of no defined values. apart:
  * always a copy. The caller releases flat, also after a failure. Errors: BF_E_MEMORY. */

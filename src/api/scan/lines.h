@@ -5,6 +5,9 @@
 #include "base/context.h"
 #include <bitfold/array.h>
 
+/* Why a call on a stream that goes on whatever the data are refuses a policy. */
+#define BF_LINES_NAN_LATER "a call on a stream fails for a NaN later, or never"
+
 /* Elements in C order: number i of line (o, c) is element (o * length + i) * inner + c. */
 typedef struct bf_lines {
     int axis; /* 0 to ndim - 1 */

@@ -12,6 +12,7 @@
 typedef struct rolling {
     bf_context *context;
     const bf_array *array, *other, *values; /* other: of pairs, else NULL */
+    bool queued;                            /* a call on a stream */
     int axis;
     bf_spans spans; /* on is NULL: windows are numbers of elements */
     bf_window_quantiles quantiles;
@@ -78,10 +79,12 @@ static bf_status read_options(rolling *r, bf_reduction op, bf_dtype dtype,
     if (!bf_window_op(op))
         return bf_fail(context, BF_E_ARGUMENT, "no window is reduced by reduction number %d",
                        (int)op);
-    if (given != NULL && !BF_READ(&o, given, scale))
+    if (given != NULL && !BF_READ(&o, given, later))
         return bf_fail(context, BF_E_ARGUMENT,
                        "bf_rolling_options: size is not set, or from a newer version");
     bf_status status = check_options(context, &o);
+    if (status == BF_OK && r->queued && o.nan == BF_NAN_ERROR && o.later == 0)
+        status = bf_fail(context, BF_E_ARGUMENT, BF_LINES_NAN_LATER);
     if (status == BF_OK) status = bf_check_scale(context, op, dtype, o.scale);
     if (status != BF_OK) return status;
     w->op = op;
@@ -171,22 +174,29 @@ static const char *why_cpu(const rolling *r) {
     return r->array->dtype == BF_I128 ? "the CPU has windows of i128" : NULL;
 }
 
-static bf_status choose_place(const rolling *r) {
+static bf_status choose_place(rolling *r) {
     const bf_memory memory[4] = {bf_flat_memory(r->array), bf_flat_memory(r->values),
                                  bf_flat_memory(r->spans.on), bf_flat_memory(r->other)};
     const char *why = why_cpu(r);
     const bf_demand demand = {
         .share = 5, .n = 4, .memory = memory, .cpu = why != NULL, .on_host = why};
-    return bf_place(r->context, &demand);
+    bf_status status = bf_place(r->context, &demand);
+    r->job.queued = r->queued && r->spans.on == NULL && r->context->used != &bf_backend_cpu;
+    if (status == BF_OK && r->queued)
+        status = bf_flat_check_queued(r->context, r->array, "elements");
+    if (status == BF_OK && r->queued)
+        status = bf_flat_check_queued(r->context, r->values, "values");
+    return status;
 }
 
 static bf_status run_backend(rolling *r) {
     bf_context *context = r->context;
     const int64_t bytes = bf_bytes_of(r->input.count, bf_number_bytes(r->array->dtype));
-    bf_status status = bf_watch_begin(context, bytes);
     r->job.elements = r->input.data;
     r->job.others = r->second.data;
     r->job.values = r->output.data;
+    if (r->job.queued) return context->used->scan->roll(context, &r->job);
+    bf_status status = bf_watch_begin(context, bytes);
     if (status == BF_OK) status = context->used->scan->roll(context, &r->job);
     return bf_watch_end(context, status);
 }
@@ -194,7 +204,8 @@ static bf_status run_backend(rolling *r) {
 static bf_status run_rolling(rolling *r) {
     bf_context *context = r->context;
     const bf_backend *on = context->used;
-    const bool apart = bf_is_watched(context) || r->job.window.options.nan == BF_NAN_ERROR;
+    const bool apart =
+        !r->job.queued && (bf_is_watched(context) || r->job.window.options.nan == BF_NAN_ERROR);
     bf_status status = bf_flat_take(context, on, r->array->dtype, r->array, &r->input);
     if (status == BF_OK && r->other != NULL)
         status = bf_flat_take(context, on, r->other->dtype, r->other, &r->second);
@@ -228,6 +239,13 @@ bf_status bf_rolling(bf_context *context, bf_reduction op, const bf_array *array
     return bf_leave(context, roll(&r, op, axis, options));
 }
 
+bf_status bf_rolling_async(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                           const bf_rolling_options *options, const bf_array *values) {
+    rolling r = {.context = context, .array = array, .values = values, .queued = true};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, roll(&r, op, axis, options));
+}
+
 bf_status bf_rolling_pair(bf_context *context, bf_reduction op, const bf_array *a,
                           const bf_array *b, int axis, const bf_rolling_options *options,
                           const bf_array *values) {
@@ -241,6 +259,14 @@ bf_status bf_rolling_pair(bf_context *context, bf_reduction op, const bf_array *
 bf_status bf_rolling_count(bf_context *context, const bf_array *array, int axis,
                            const bf_rolling_options *options, const bf_array *values) {
     rolling r = {.context = context, .array = array, .values = values, .job.window.counts = true};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, roll(&r, BF_SUM, axis, options));
+}
+
+bf_status bf_rolling_count_async(bf_context *context, const bf_array *array, int axis,
+                                 const bf_rolling_options *options, const bf_array *values) {
+    rolling r = {.context = context, .array = array, .values = values, .queued = true};
+    r.job.window.counts = true;
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, roll(&r, BF_SUM, axis, options));
 }

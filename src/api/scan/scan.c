@@ -20,20 +20,23 @@ typedef struct scanning {
     const bf_array *offsets; /* where segments begin; NULL: there are none */
     bf_value empty;          /* what the job's options.empty points to */
     bool fresh;              /* after a failure the values may be anything */
+    bool queued;             /* a call on a stream */
     bf_flat input, output;
     bf_scan_job job;
 } scanning;
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bf_status read_empty(scanning *s, const bf_value *given) {
+/* goes_on: there is always a value for results of nothing. */
+static bf_status read_empty(scanning *s, const bf_value *given, bool goes_on) {
     const bf_prefix *p = &s->job.prefix;
     const bf_dtype dtype = p->to == BF_I128 ? BF_I192 : p->to;
-    if (given == NULL || p->kind != BF_KIND_EXTREME) return BF_OK;
-    if (given->dtype != dtype)
+    if ((given == NULL && !goes_on) || p->kind != BF_KIND_EXTREME) return BF_OK;
+    if (given != NULL && given->dtype != dtype)
         return bf_fail(s->context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
                        bf_dtype_name(given->dtype), bf_dtype_name(dtype));
-    s->empty = *given;
+    const uint64_t none = bf_dtype_is_float(dtype) ? bf_format_nan(bf_format_of(dtype)) : 0;
+    s->empty = given != NULL ? *given : bf_value_from_bits(dtype, none);
     s->job.prefix.options.empty = &s->empty;
     return BF_OK;
 }
@@ -45,13 +48,17 @@ static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
     bf_prefix *p = &s->job.prefix;
     if (!bf_prefix_op(op))
         return bf_fail(context, BF_E_ARGUMENT, "there is no scan by reduction number %d", (int)op);
-    if (given != NULL && !BF_READ(&o, given, fresh))
+    if (given != NULL && !BF_READ(&o, given, later))
         return bf_fail(context, BF_E_ARGUMENT,
                        "bf_scan_options: size is not set, or from a newer version");
     if ((int)o.nan < 0 || o.nan > BF_NAN_ERROR)
         return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o.nan);
     if (o.overflow != BF_OVERFLOW_ERROR && o.overflow != BF_OVERFLOW_WRAP)
         return bf_fail(context, BF_E_ARGUMENT, "overflow of a scan is an error, or wraps");
+    const bool goes_on = s->queued && o.later == 0; /* whatever the data are */
+    if (goes_on && o.nan == BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, BF_LINES_NAN_LATER);
+    if (goes_on) o.overflow = BF_OVERFLOW_WRAP;
     *p = (bf_prefix){.op = op, .kind = bf_kind_of(op, dtype), .dtype = dtype};
     p->options =
         (bf_reduce_options){.size = sizeof p->options, .nan = o.nan, .overflow = o.overflow};
@@ -63,7 +70,7 @@ static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
     s->job.exclusive = o.exclusive != 0;
     s->job.reverse = o.reverse != 0;
     s->fresh = o.fresh != 0;
-    return read_empty(s, o.empty);
+    return read_empty(s, o.empty, goes_on);
 }
 
 bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_options *options) {
@@ -106,7 +113,7 @@ static bf_status open_scan(scanning *s, bf_reduction op, const bf_scan_options *
 
 enum { SCANS = 50 }; /* the work of a scan, as a share (api/runtime/place.h) */
 
-static bf_status choose_place(const scanning *s) {
+static bf_status choose_place(scanning *s) {
     const bf_memory memory[3] = {bf_flat_memory(s->array), bf_flat_memory(s->values),
                                  bf_flat_memory(s->offsets)};
     const bf_demand demand = {.share = SCANS,
@@ -115,7 +122,13 @@ static bf_status choose_place(const scanning *s) {
                               .cpu = s->array->dtype == BF_I128 || s->job.words != NULL ||
                                      s->offsets != NULL,
                               .on_host = "the CPU scans"};
-    return bf_place(s->context, &demand);
+    bf_status status = bf_place(s->context, &demand);
+    s->job.queued = s->queued && s->context->used != &bf_backend_cpu;
+    if (status == BF_OK && s->queued)
+        status = bf_flat_check_queued(s->context, s->array, "elements");
+    if (status == BF_OK && s->queued)
+        status = bf_flat_check_queued(s->context, s->values, "values");
+    return status;
 }
 
 /* ---- what may fail --------------------------------------------------------------------------- */
@@ -134,11 +147,12 @@ static bf_status reduce_input(scanning *s, bf_reduction op, int64_t *words) {
 
 static bf_status refuse_nan(scanning *s) {
     int64_t words[BF_STATE_WORDS_SMALL];
-    if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(s->array->dtype))
+    if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(s->array->dtype) ||
+        s->job.queued)
         return BF_OK;
     bf_status status = reduce_input(s, BF_MIN, words);
     if (status == BF_OK && words[BF_EXTREME_NAN] > 0)
-        status = bf_fail(s->context, BF_E_NAN, "NaN in the values");
+        status = bf_scan_refuse(s->context, BF_E_NAN, &s->job.prefix);
     return status;
 }
 
@@ -155,20 +169,6 @@ static bf_status measure_input(scanning *s, int *bits) {
         if (length > *bits) *bits = length;
     }
     return BF_OK;
-}
-
-/* Bits of the largest magnitude of integers that fit in any sum of a line. */
-static int spare_bits(const scanning *s) { return 63 - bf_bit_length((uint64_t)s->job.length); }
-
-static bool job_may_fail(const scanning *s) {
-    const bf_prefix *p = &s->job.prefix;
-    const bool is_float = bf_dtype_is_float(p->dtype);
-    if (p->kind == BF_KIND_EXTREME)
-        return p->options.empty == NULL &&
-               (s->job.exclusive || (is_float && p->options.nan == BF_NAN_SKIP));
-    if (is_float || p->options.overflow != BF_OVERFLOW_ERROR) return false;
-    return p->kind != BF_KIND_SUM || s->job.words != NULL ||
-           8 * bf_number_bytes(p->dtype) > spare_bits(s);
 }
 
 /* The CPU finds out by scanning without results whether the job fails. */
@@ -191,25 +191,27 @@ static bf_status look_ahead(scanning *s, bool *sure) {
     const bool on_cpu = s->context->used == &bf_backend_cpu;
     int bits = 64;
     bf_status status = BF_OK;
-    *sure = !job_may_fail(s);
-    if (*sure || (on_cpu && (s->fresh || p->dtype == BF_I128))) return BF_OK;
+    *sure = !bf_scan_may_fail(&s->job);
+    if (*sure || s->job.queued || (on_cpu && (s->fresh || p->dtype == BF_I128))) return BF_OK;
     if (on_cpu)
         status = try_job(s);
     else if (p->kind == BF_KIND_SUM)
         status = measure_input(s, &bits);
-    *sure = on_cpu || bits <= spare_bits(s);
+    *sure = on_cpu || bits <= bf_scan_spare_bits(&s->job);
     return status;
 }
 
 /* Makes room for the results. They go to a copy where the job may fail when some are written, or
  * would lose elements that it has not read. */
 static bf_status prepare_values(scanning *s) {
-    const bool loses = s->job.exclusive && s->values->data == s->array->data;
-    bool apart = loses || (bf_is_watched(s->context) && !s->fresh), sure = false;
+    const bool loses = s->job.exclusive && s->values->data == s->array->data &&
+                       s->context->used == &bf_backend_cpu;
+    const bool keeps = !s->fresh && !s->job.queued; /* what is there, if it fails */
+    bool apart = loses || (bf_is_watched(s->context) && keeps), sure = false;
     bf_status status = apart ? BF_OK : look_ahead(s, &sure);
     if (status != BF_OK) return status;
     if (sure) s->job.prefix.options.overflow = BF_OVERFLOW_WRAP; /* nothing looks for misfits */
-    apart |= !sure && !s->fresh;
+    apart |= !sure && keeps;
     return bf_flat_prepare(s->context, s->context->used, s->values, apart, &s->output);
 }
 
@@ -218,9 +220,10 @@ static bf_status prepare_values(scanning *s) {
 static bf_status run_backend(scanning *s) {
     bf_context *context = s->context;
     const int64_t bytes = bf_bytes_of(s->input.count, bf_number_bytes(s->array->dtype));
-    bf_status status = bf_watch_begin(context, bytes);
     s->job.elements = s->input.data;
     s->job.values = s->output.data;
+    if (s->job.queued) return context->used->scan->run(context, &s->job);
+    bf_status status = bf_watch_begin(context, bytes);
     if (status == BF_OK) status = context->used->scan->run(context, &s->job);
     return bf_watch_end(context, status);
 }
@@ -238,8 +241,8 @@ static bf_status run_scan(scanning *s) {
 }
 
 static bf_status scan_axis(bf_context *context, bf_reduction op, const bf_array *array, int axis,
-                           const bf_scan_options *options, const bf_array *values) {
-    scanning s = {.context = context, .array = array, .values = values};
+                           bool queued, const bf_scan_options *options, const bf_array *values) {
+    scanning s = {.context = context, .array = array, .values = values, .queued = queued};
     bf_status status = open_scan(&s, op, options);
     if (status == BF_OK) status = set_lines(&s, axis);
     if (status != BF_OK || bf_array_elements(array, bf_number_bytes(array->dtype)) == 0)
@@ -251,7 +254,13 @@ static bf_status scan_axis(bf_context *context, bf_reduction op, const bf_array 
 bf_status bf_scan(bf_context *context, bf_reduction op, const bf_array *array, int axis,
                   const bf_scan_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, scan_axis(context, op, array, axis, options, values));
+    return bf_leave(context, scan_axis(context, op, array, axis, false, options, values));
+}
+
+bf_status bf_scan_async(bf_context *context, bf_reduction op, const bf_array *array, int axis,
+                        const bf_scan_options *options, const bf_array *values) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, scan_axis(context, op, array, axis, true, options, values));
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */

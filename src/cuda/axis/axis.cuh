@@ -214,13 +214,11 @@ bf_status bf_cuda_axis_wait(bf_cuda_axis_call *call, int64_t first);
 /* Ends a call all of whose work is enqueued: waits, or enqueues the report, or neither. rows NULL:
  * there are no places. */
 bf_status bf_cuda_axis_conclude(bf_cuda_axis_call *call, const bf_rows *rows);
-/* report.cu: enqueues a kernel that keeps what the board says, if it is a failure and the first
- * since bf_cuda_axis_failure, which reports and clears it. wrong, failed: on the board; NULL:
- * never. */
+/* report.cu: enqueues a kernel that leaves what the board says, if it is a failure and the first
+ * since bf_cuda_late_failure. wrong, failed: on the board; NULL: never. */
 bf_status bf_cuda_axis_report(bf_context *context, const bf_operands *operands, const bf_rows *rows,
                               const bf_results *results, const unsigned long long *wrong,
                               const unsigned long long *failed);
-bf_status bf_cuda_axis_failure(bf_context *context);
 /* Brings results to where they belong, if status is BF_OK, and frees. Returns the status. */
 bf_status bf_cuda_axis_end(bf_cuda_axis_call *call, bf_status status, int64_t count);
 /* The first kernel, and the last: of exact sums that have been marked. */

@@ -13,11 +13,12 @@ static bool is_near(const bf_context *context, const void *memory, int align) {
     return bf_cuda_in_place(context, memory, align) && bf_where_is(memory, NULL) != BF_WHERE_PINNED;
 }
 
-bf_status bf_cuda_call_begin(bf_cuda_call *call, bf_context *context) {
+bf_status bf_cuda_call_begin(bf_cuda_call *call, bf_context *context, bool queued) {
     *call = {};
     call->context = context;
+    call->queued = queued;
     call->previous = bf_cuda_enter(context);
-    return bf_cuda_refuse_captured(context);
+    return queued ? BF_OK : bf_cuda_refuse_captured(context);
 }
 
 bf_status bf_cuda_call_end(bf_cuda_call *call, bf_status status) {

@@ -19,9 +19,10 @@ struct bf_cuda_call {
     } result[BF_CUDA_CALL_RESULTS];
 };
 
-/* Every call begins and ends with these. The end copies results if status is BF_OK, waits for the
+/* Every call begins and ends with these; one that the host never waits for is queued, and may be
+ * captured. The end copies results if status is BF_OK, waits for the
  * stream, frees the call's memory, and returns the status. */
-bf_status bf_cuda_call_begin(bf_cuda_call *call, bf_context *context);
+bf_status bf_cuda_call_begin(bf_cuda_call *call, bf_context *context, bool queued = false);
 bf_status bf_cuda_call_end(bf_cuda_call *call, bf_status status);
 
 /* Returns memory that lasts until the call ends. NULL: none, with a message. */

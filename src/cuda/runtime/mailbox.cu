@@ -116,3 +116,13 @@ unsigned long long bf_cuda_fetch_failure(const bf_cuda *cuda, bf_cuda_failure wh
     *at = BF_CUDA_NO_FAILURE;
     return failure;
 }
+
+bf_status bf_cuda_late_failure(bf_context *context) {
+    bf_cuda_late *at = &context->cuda->mailbox->memory->late;
+    const int64_t status = __atomic_load_n(&at->status, __ATOMIC_ACQUIRE);
+    if (status == BF_OK) return BF_OK;
+    bf_cuda_late late = *at;
+    late.status = status;
+    __atomic_store_n(&at->status, (int64_t)BF_OK, __ATOMIC_RELEASE);
+    return late.tell(context, &late);
+}

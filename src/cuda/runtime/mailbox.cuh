@@ -15,7 +15,7 @@
 enum {
     BF_CUDA_LETTER_WORDS = 81,  /* most of a letter */
     BF_CUDA_LETTER_PLAIN = 256, /* the most of its plain words */
-    BF_CUDA_LATE_WORDS = 16,
+    BF_CUDA_LATE_WORDS = 14,
     BF_CUDA_NOTES = 8
 };
 
@@ -31,11 +31,19 @@ struct bf_cuda_letter {
 enum bf_cuda_failure { BF_CUDA_FAILURE_NOW, BF_CUDA_FAILURE_LATER, BF_CUDA_FAILURES };
 static const unsigned long long BF_CUDA_NO_FAILURE = ~0ull; /* kernels keep the least number */
 
+/* A failure of a call that nobody waited for. */
+struct bf_cuda_late {
+    int64_t status; /* BF_OK: there is none; the last to be written */
+    /* Sets its message, on the host. Returns the status. */
+    bf_status (*tell)(bf_context *context, const bf_cuda_late *late);
+    int64_t what[BF_CUDA_LATE_WORDS]; /* what tell reads */
+};
+
 /* Mapped pinned memory: kernels write, the host reads. */
 struct bf_cuda_mailbox_memory {
     bf_cuda_letter letter;
     unsigned long long failures[BF_CUDA_FAILURES];
-    int64_t late[BF_CUDA_LATE_WORDS]; /* what axis/report.cu leaves; 0: nothing */
+    bf_cuda_late late;
 };
 
 struct bf_cuda_mailbox {
@@ -89,5 +97,19 @@ bf_status bf_cuda_fetch_notes(bf_context *context, cudaError_t error, uint64_t n
 
 /* Returns the failure that kernels have left, and clears it. */
 unsigned long long bf_cuda_fetch_failure(const bf_cuda *cuda, bf_cuda_failure which);
+
+/* A thread leaves a failure there, unless another waits for the host. */
+static __device__ __forceinline__ void bf_cuda_leave_late(bf_cuda_late late, bf_cuda_late *to) {
+    const int64_t what = late.status;
+    volatile int64_t *status = &to->status;
+    if (*status != BF_OK) return;
+    late.status = BF_OK;
+    *to = late;
+    __threadfence_system();
+    *status = what;
+}
+
+/* Reports the failure that is left, and makes room for another. */
+bf_status bf_cuda_late_failure(bf_context *context);
 
 #endif

@@ -1,6 +1,7 @@
 /* Device memory: of the pool, and of the public calls. */
 #include "cuda/runtime/memory.cuh"
 #include "cuda/runtime/pipeline.cuh"
+#include "cuda/runtime/workspace.cuh"
 
 /* --- the pool --- */
 
@@ -11,22 +12,25 @@ static cudaError_t create_pool(bf_cuda *cuda) {
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = cuda->device;
+    const cudaStreamCaptureMode mode = bf_cuda_relax(); /* the first call may be captured */
     cudaError_t error = cudaMemPoolCreate(&cuda->pool, &props);
+    bf_cuda_restore(mode);
     if (error != cudaSuccess) return error;
     return cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
+/* In a capture the memory is the graph's, from one of its nodes to another. */
 static void *alloc_from_pool(bf_cuda *cuda, size_t bytes, cudaError_t *error) {
     void *memory = NULL;
     *error = cuda->pool == NULL ? create_pool(cuda) : cudaSuccess;
-    if (*error == cudaErrorNotSupported) *error = cudaMalloc(&memory, bytes);
+    if (*error == cudaErrorNotSupported && cuda->capture == 0) *error = cudaMalloc(&memory, bytes);
     if (cuda->pool != NULL && *error == cudaSuccess)
         *error = cudaMallocFromPoolAsync(&memory, bytes, cuda->pool, cuda->stream);
     return *error == cudaSuccess ? memory : NULL;
 }
 
 static void trim_pool(bf_cuda *cuda) {
-    if (cuda->pool == NULL) return;
+    if (cuda->pool == NULL || cuda->capture != 0) return;
     cudaStreamSynchronize(cuda->stream);
     cudaMemPoolTrimTo(cuda->pool, 0);
 }

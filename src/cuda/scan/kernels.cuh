@@ -115,7 +115,7 @@ __device__ __forceinline__ void mark(const bf_cuda_scan_params &p, int64_t line)
 
 /* Tells what is wrong with results of a line; once for each line. */
 __device__ __forceinline__ void tell_wrong(const bf_cuda_scan_params &p, int wrong, int64_t line) {
-    if (wrong & REFUSED) p.board->failed = 1;
+    if (wrong & REFUSED) atomicCAS(&p.board->failed, 0ull, (unsigned long long)p.refusal);
     if (wrong & UNSURE) mark(p, line);
 }
 

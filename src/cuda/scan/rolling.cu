@@ -1,7 +1,6 @@
 /* Rolling windows: a call. */
 #include "cuda/scan/rolling.cuh"
 
-#include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 
 extern "C" {
@@ -23,10 +22,10 @@ bf_cuda_rolling_params params_of(const bf_rolling_job *job) {
     return p;
 }
 
+bool sums_up(const bf_window &w) { return !w.counts && w.kind != BF_KIND_EXTREME; }
+
 bf_cuda_rolling_kernels find_kernels(const bf_cuda_rolling_params &p, int shared) {
-    const bf_window &w = p.job.window;
-    return w.counts || w.kind == BF_KIND_EXTREME ? bf_cuda_rolling_extremes(p)
-                                                 : bf_cuda_rolling_sums(p, shared);
+    return sums_up(p.job.window) ? bf_cuda_rolling_sums(p, shared) : bf_cuda_rolling_extremes(p);
 }
 
 /* --- tiles --- */
@@ -144,21 +143,13 @@ bf_status make_records(bf_cuda_call *call, const bf_cuda_rolling_kernels &k,
 
 /* --- a call --- */
 
-/* Waits, makes what is marked, and tells of a NaN that is refused. */
+/* Makes what is marked, and tells of a NaN that is refused. */
 bf_status settle(bf_cuda_call *call, const bf_cuda_rolling_params &p) {
-    bf_cuda_rolling_board board;
-    const auto look = [&] {
-        return bf_cuda_fetch_words(call->context, cudaSuccess, p.board,
-                                   sizeof board / sizeof(int64_t), &board, "rolling windows");
-    };
-    bf_status status = look();
-    if (status == BF_OK && board.marked > 0) {
-        status = bf_cuda_roll_exactly(call, p, (int64_t)board.marked);
-        if (status == BF_OK) status = look();
-    }
-    if (status == BF_OK && board.failed)
-        status = bf_fail(call->context, BF_E_NAN, "NaN in the values");
-    return status;
+    const bf_window &w = p.job.window;
+    const bf_prefix window = {.op = w.op, .to = w.to};
+    bf_status status = sums_up(w) ? bf_cuda_roll_exactly(call, p) : BF_OK;
+    if (status != BF_OK || !p.is_float || w.options.nan != BF_NAN_ERROR) return status;
+    return bf_cuda_scan_conclude(call, &p.board->failed, window);
 }
 
 bf_status roll(bf_cuda_call *call, const bf_rolling_job *job, bf_cuda_rolling_params *p,
@@ -194,7 +185,7 @@ bf_status bf_cuda_roll(bf_context *context, const bf_rolling_job *job) {
     bf_cuda_call call;
     bf_cuda_rolling_params p = params_of(job);
     int64_t *starts = NULL;
-    bf_status status = bf_cuda_call_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context, job->queued);
     if (status == BF_OK) status = roll(&call, job, &p, &starts);
     status = bf_cuda_call_end(&call, status);
     bf_free(starts);

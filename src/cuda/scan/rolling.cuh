@@ -19,7 +19,7 @@
 
 struct bf_cuda_rolling_board {
     unsigned long long marked; /* tiles that rolling_exact.cu has to make */
-    unsigned long long failed; /* a window has a NaN that is refused */
+    unsigned long long failed; /* the bf_status of a window with a NaN that is refused */
 };
 
 enum {
@@ -62,8 +62,8 @@ struct bf_cuda_rolling_kernels {
 bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p, int shared);
 bf_cuda_rolling_kernels bf_cuda_rolling_extremes(const bf_cuda_rolling_params &p);
 
-/* Makes so many marked tiles. */
-bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &p, int64_t marked);
+/* Makes the marked tiles. Nothing waits. */
+bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &p);
 
 bf_status bf_cuda_roll(bf_context *context, const bf_rolling_job *job);
 

@@ -1,6 +1,6 @@
 /* Tiles of windows whose sums the integers of rolling_sums.cu do not hold, by the limbs of the
  * rules. Each thread has a state, which elements enter and leave, and makes neighbouring results.
- * That is slow. */
+ * That is slow. The kernel reads how many tiles are marked: the host need not wait for that. */
 #include "cuda/scan/rolling_tile.cuh"
 
 namespace rolling_exact {
@@ -74,17 +74,8 @@ __device__ __forceinline__ void store_result(const exact_params &p, const window
     store_bits(p.rolling.job.values, p.rolling.to_bytes, w.to, bits);
 }
 
-__global__ void __launch_bounds__(THREADS) roll_exactly(const __grid_constant__ exact_params p) {
-    __shared__ tile t;
-    __shared__ int64_t core[BF_SUM_WORDS_MAX];
-    int64_t words[BF_SUM_WORDS_MAX];
-    bf_work work;
-    for (int i = (int)threadIdx.x; i < p.shape.words; i += THREADS) core[i] = 0;
-    if (threadIdx.x == 0) t = find_tile(p.rolling, p.rolling.marked[blockIdx.x]);
-    __syncthreads();
-    if (t.core() < t.second) take_core(p, t, words, core);
-    __syncthreads();
-    for (int i = 0; i < p.shape.words; i++) words[i] = core[i];
+__device__ __forceinline__ void make_results(const exact_params &p, const tile &t, int64_t *words,
+                                             bf_work *work) {
     const int each = (t.n + THREADS - 1) / THREADS, from = (int)threadIdx.x * each;
     int first = 0, end = 0;
     for (int i = from; i < from + each && i < t.n; i++) {
@@ -93,18 +84,35 @@ __global__ void __launch_bounds__(THREADS) roll_exactly(const __grid_constant__ 
         for (; end < w.end; end++) take(p, words, listed(p.rolling, t, end), false);
         for (; first < w.first; first++) take(p, words, listed(p.rolling, t, first), true);
         look_for_refused(p.rolling, words[BF_SUM_NAN]);
-        store_result(p, w, words, &work);
+        store_result(p, w, words, work);
+    }
+}
+
+__global__ void __launch_bounds__(THREADS) roll_exactly(const __grid_constant__ exact_params p) {
+    __shared__ tile t;
+    __shared__ int64_t core[BF_SUM_WORDS_MAX];
+    int64_t words[BF_SUM_WORDS_MAX];
+    bf_work work;
+    const int64_t marked = (int64_t)p.rolling.board->marked;
+    for (int64_t m = blockIdx.x; m < marked; m += gridDim.x) {
+        for (int i = (int)threadIdx.x; i < p.shape.words; i += THREADS) core[i] = 0;
+        if (threadIdx.x == 0) t = find_tile(p.rolling, p.rolling.marked[m]);
+        __syncthreads();
+        if (t.core() < t.second) take_core(p, t, words, core);
+        __syncthreads();
+        for (int i = 0; i < p.shape.words; i++) words[i] = core[i];
+        make_results(p, t, words, &work);
+        __syncthreads();
     }
 }
 
 } // namespace rolling_exact
 
-bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &rolling,
-                               int64_t marked) {
+bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &rolling) {
+    const bf_cuda *cuda = call->context->cuda;
     const bf_window &w = rolling.job.window;
     const rolling_exact::exact_params p = {rolling, bf_sum_shape_of(w.kind, w.dtype)};
-    const bf_cuda_shape shape = {marked, rolling_exact::THREADS};
-    return bf_cuda_check(call->context,
-                         bf_cuda_launch(call->context->cuda, rolling_exact::roll_exactly, shape, p),
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, rolling.tiles, 1), rolling_exact::THREADS};
+    return bf_cuda_check(call->context, bf_cuda_launch(cuda, rolling_exact::roll_exactly, shape, p),
                          "rolling windows");
 }

@@ -214,7 +214,7 @@ __device__ __forceinline__ tile tile_of_chunk(const bf_cuda_rolling_params &p, i
 
 /* Tells of a window with NaNs, if these are refused. */
 __device__ __forceinline__ void look_for_refused(const bf_cuda_rolling_params &p, int64_t nans) {
-    if (p.job.window.options.nan == BF_NAN_ERROR && nans > 0) p.board->failed = 1;
+    if (p.job.window.options.nan == BF_NAN_ERROR && nans > 0) p.board->failed = BF_E_NAN;
 }
 
 } // namespace bf_cuda_rolling

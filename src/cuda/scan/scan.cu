@@ -1,6 +1,7 @@
 /* Scans: a call. */
 #include "cuda/scan/scan.cuh"
 
+#include "cuda/runtime/element.cuh"
 #include "cuda/runtime/mailbox.cuh"
 #include "cuda/runtime/memory.cuh"
 #include "cuda/scan/rolling.cuh"
@@ -32,6 +33,7 @@ bf_cuda_scan_params params_of(const bf_scan_job *job) {
     p.bytes = bf_dtype_bytes(job->prefix.dtype);
     p.to_bytes = bf_dtype_bytes(job->prefix.to);
     p.has_empty = empty != NULL;
+    p.refusal = p.prefix.kind == BF_KIND_EXTREME ? BF_E_EMPTY : BF_E_OVERFLOW;
     if (empty != NULL) p.empty = bf_load_bits(&empty->as, p.to_bytes);
     p.prefix.options.empty = NULL; /* kernels cannot reach it */
     return p;
@@ -44,15 +46,19 @@ bf_cuda_scan_kernels find_kernels(const bf_cuda_scan_params &p) {
 
 /* --- memory --- */
 
-/* Elements that a sum of floats is written over are copied: some lines may be scanned twice. */
+/* Whether elements are read once their results may have been written: lines of floats may be summed
+ * twice, and what comes before an element of a tile may be another's. */
+bool reads_again(const bf_cuda_scan_params &p) {
+    return p.exclusive || bf_prefix_sums_floats(&p.prefix);
+}
+
 bf_status reach_arrays(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_params *p) {
     const int64_t n = p->outer * p->length * p->inner;
     const size_t bytes = (size_t)(n * p->bytes), to_bytes = (size_t)(n * p->to_bytes);
     bf_status status = bf_cuda_call_read(call, job->elements, bytes, p->bytes, &p->elements);
     if (status == BF_OK)
         status = bf_cuda_call_write(call, job->values, to_bytes, p->to_bytes, &p->values);
-    if (status != BF_OK || p->elements != p->values || !bf_prefix_sums_floats(&p->prefix))
-        return status;
+    if (status != BF_OK || p->elements != p->values || !reads_again(*p)) return status;
     void *copy = bf_cuda_call_alloc(call, bytes);
     if (copy == NULL) return BF_E_MEMORY;
     p->elements = copy;
@@ -89,6 +95,44 @@ bf_status make_tiles(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_
         call->context, cudaMemsetAsync(p->totals, 0, bytes, call->context->cuda->stream), "a scan");
 }
 
+/* --- failures of the data --- */
+
+__global__ void __launch_bounds__(BF_CUDA_SCAN_THREADS)
+    look_for_nans(const __grid_constant__ bf_cuda_scan_params p) {
+    const bf_format format = bf_format_of(p.prefix.dtype);
+    for (int64_t i : bf_cuda_indices<BF_CUDA_SCAN_THREADS>(p.outer * p.length * p.inner))
+        if (bf_is_nan(format, bf_cuda_element::load_bits(p.elements, p.bytes, i)))
+            p.board->failed = BF_E_NAN;
+}
+
+/* Looks for NaNs that are refused, of a queued call: those of others have been looked for. */
+bf_status refuse_nans(bf_cuda_call *call, const bf_scan_job *job, const bf_cuda_scan_params &p) {
+    const bf_cuda *cuda = call->context->cuda;
+    if (!job->queued || p.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(p.prefix.dtype))
+        return BF_OK;
+    const int64_t n = p.outer * p.length * p.inner;
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, n, BF_CUDA_SCAN_THREADS),
+                                 BF_CUDA_SCAN_THREADS};
+    return bf_cuda_check(call->context, bf_cuda_launch(cuda, look_for_nans, shape, p), "a scan");
+}
+
+struct scan_failure {
+    bf_reduction op;
+    bf_dtype to;
+};
+
+__global__ void report_scan(bf_cuda_late late, const unsigned long long *failed, bf_cuda_late *to) {
+    late.status = (int64_t)*failed;
+    if (late.status != BF_OK) bf_cuda_leave_late(late, to);
+}
+
+bf_status tell_scan(bf_context *context, const bf_cuda_late *late) {
+    scan_failure failure;
+    memcpy(&failure, late->what, sizeof failure);
+    const bf_prefix prefix = {.op = failure.op, .to = failure.to};
+    return bf_scan_refuse(context, (bf_status)late->status, &prefix);
+}
+
 /* --- kernels --- */
 
 bf_status launch(bf_cuda_call *call, bf_cuda_scan_params *p) {
@@ -110,33 +154,40 @@ bf_status launch(bf_cuda_call *call, bf_cuda_scan_params *p) {
     return bf_cuda_check(call->context, bf_cuda_launch(cuda, kernel, shape, arguments), "a scan");
 }
 
-/* Waits, scans what is marked, and returns the failure of the results. */
-bf_status settle(bf_cuda_call *call, const bf_cuda_scan_params &p) {
-    bf_cuda_scan_board board;
-    bf_status status = bf_cuda_fetch_words(call->context, cudaSuccess, p.board,
-                                           sizeof board / sizeof(int64_t), &board, "a scan");
-    if (status != BF_OK) return status;
-    if (board.failed)
-        return bf_scan_refuse(call->context,
-                              p.prefix.kind == BF_KIND_EXTREME ? BF_E_EMPTY : BF_E_OVERFLOW,
-                              &p.prefix);
-    if (board.marked == 0) return BF_OK;
-    const bool all = board.marked > BF_CUDA_SCAN_MARKS;
-    return bf_cuda_scan_exactly(call, p, all ? NULL : p.marked,
-                                all ? p.outer * p.inner : (int64_t)board.marked);
-}
-
 bf_status run(bf_context *context, const bf_scan_job *job) {
     bf_cuda_call call;
     bf_cuda_scan_params p = params_of(job);
-    bf_status status = bf_cuda_call_begin(&call, context);
+    bf_status status = bf_cuda_call_begin(&call, context, job->queued);
     if (status == BF_OK) status = reach_arrays(&call, job, &p);
     if (status == BF_OK) status = make_board(&call, &p);
+    if (status == BF_OK) status = refuse_nans(&call, job, p);
     if (status == BF_OK) status = launch(&call, &p);
-    if (status == BF_OK) status = settle(&call, p);
+    if (status == BF_OK && bf_prefix_sums_floats(&p.prefix))
+        status = bf_cuda_scan_exactly(&call, p);
+    if (status == BF_OK && bf_scan_may_fail(job))
+        status = bf_cuda_scan_conclude(&call, &p.board->failed, p.prefix);
     return bf_cuda_call_end(&call, status);
 }
 
 } // namespace
+
+bf_status bf_cuda_scan_conclude(bf_cuda_call *call, const unsigned long long *failed,
+                                const bf_prefix &prefix) {
+    bf_context *context = call->context;
+    if (call->queued) {
+        const scan_failure failure = {prefix.op, prefix.to};
+        bf_cuda_late late = {};
+        late.tell = tell_scan;
+        memcpy(late.what, &failure, sizeof failure);
+        return bf_cuda_check(context,
+                             bf_cuda_launch(context->cuda, report_scan, {1, 1}, late, failed,
+                                            &context->cuda->mailbox->memory->late),
+                             "a report of what fails");
+    }
+    int64_t why;
+    bf_status status = bf_cuda_fetch_words(context, cudaSuccess, failed, 1, &why, "a scan");
+    if (status != BF_OK || why == BF_OK) return status;
+    return bf_scan_refuse(context, (bf_status)why, &prefix);
+}
 
 extern const bf_scan_backend bf_cuda_scan_backend = {.run = run, .roll = bf_cuda_roll};

@@ -1,6 +1,6 @@
 /* Scans on a GPU: what the files share.
  *
- *   scan.cu        a call: which kernel takes which lines, and what they could not do
+ *   scan.cu        a call: which kernel takes which lines, and what the data make wrong
  *   kernels.cuh    the kernels, of any states: tiles of long lines, a warp a short line, a thread a
  *                  column
  *   integers.cu    states of sums and products of integers
@@ -23,11 +23,11 @@ extern "C" {
 
 extern const bf_scan_backend bf_cuda_scan_backend;
 
-/* What kernels tell the host and each other; 0 at first. */
+/* What kernels tell each other and the host; 0 at first. */
 struct bf_cuda_scan_board {
     unsigned long long tickets; /* tiles that were begun */
     unsigned long long marked;  /* lines that exact.cu has to scan */
-    unsigned long long failed;  /* a result does not fit, or there is none */
+    unsigned long long failed;  /* the bf_status of a failure of the data */
 };
 
 enum { BF_CUDA_SCAN_MARKS = 1 << 20 /* the most lines that are listed */ };
@@ -41,6 +41,7 @@ struct bf_cuda_scan_params {
     int bytes, to_bytes; /* the sizes of elements and results */
     uint64_t empty;      /* the result of no elements */
     bool has_empty;
+    bf_status refusal; /* why a result is refused */
     bf_cuda_scan_board *board;
     int64_t *marked; /* lines that the board counts, if they are no more than listed */
 
@@ -65,9 +66,13 @@ bf_cuda_scan_kernels bf_cuda_scan_floats(const bf_cuda_scan_params &p);
 
 enum { BF_CUDA_SCAN_THREADS = 256 };
 
-/* Scans the lines that are listed, or, with NULL, the first `lines` lines. */
-bf_status bf_cuda_scan_exactly(bf_cuda_call *call, const bf_cuda_scan_params &p,
-                               const int64_t *marked, int64_t lines);
+/* Scans the lines that are marked. Nothing waits. */
+bf_status bf_cuda_scan_exactly(bf_cuda_call *call, const bf_cuda_scan_params &p);
+
+/* Ends a call all of whose work is enqueued, and which the data may make fail: waits for what the
+ * board says, or, of a queued call, has it told later. */
+bf_status bf_cuda_scan_conclude(bf_cuda_call *call, const unsigned long long *failed,
+                                const bf_prefix &prefix);
 
 /* Element i of a line, in the order of the scan: its number in the array. */
 static __host__ __device__ __forceinline__ int64_t bf_cuda_scan_at(const bf_cuda_scan_params &p,

@@ -13,12 +13,14 @@ static bf_context *enter(bf_context *context, const void *elements, const void *
 static bf_status run(bf_context *context, const bf_scan_job *job) {
     int gpu;
     bf_context *one = enter(context, job->elements, job->values, &gpu);
+    if (job->queued) context->gpus->gpu[gpu].busy = true;
     return bf_gpus_leave(context, gpu, one->used->scan->run(one, job));
 }
 
 static bf_status roll(bf_context *context, const bf_rolling_job *job) {
     int gpu;
     bf_context *one = enter(context, job->elements, job->values, &gpu);
+    if (job->queued) context->gpus->gpu[gpu].busy = true;
     return bf_gpus_leave(context, gpu, one->used->scan->roll(one, job));
 }
 
