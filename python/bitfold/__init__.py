@@ -735,6 +735,7 @@ _DOORS = {
     **{f"segment_{op}": ("segments", OPS[op]) for op in REDUCTIONS},
     **{name_by_index(op): ("index", OPS[op]) for op in REDUCTIONS},
     "dot": ("dot", OPS["dot"]), "covariance": ("covariance", OPS["cov"]), "correlation": ("correlation", OPS["corr"]),
+    **{f"cumulative_{op}": ("scan", OPS[op]) for op in ("sum", "prod", "min", "max")},
     "sort": ("sort", _VALUES), "argsort": ("sort", _POSITIONS), "unique": ("unique", 0),
     "median": ("median", 0), "quantile": ("quantile", 1), "percentile": ("quantile", 100),
     "histogram": ("histogram", 0),

@@ -643,6 +643,7 @@ def cumulative_sum(
     after: State | None = None,
     out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
+    check: Literal["now", "later"] = "now",
     context: Context | None = None,
 ) -> _Array: ...
 def cumulative_prod(
@@ -658,6 +659,7 @@ def cumulative_prod(
     after: State | None = None,
     out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
+    check: Literal["now", "later"] = "now",
     context: Context | None = None,
 ) -> _Array: ...
 def cumulative_min(
@@ -673,6 +675,7 @@ def cumulative_min(
     after: State | None = None,
     out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
+    check: Literal["now", "later"] = "now",
     context: Context | None = None,
 ) -> _Array: ...
 def cumulative_max(
@@ -688,6 +691,7 @@ def cumulative_max(
     after: State | None = None,
     out: _ArrayLike | None = None,
     dtype: _Dtype | None = None,
+    check: Literal["now", "later"] = "now",
     context: Context | None = None,
 ) -> _Array: ...
 # A span of times is a difference of times, such as numpy.timedelta64.

@@ -22,6 +22,9 @@ typedef enum role {
     DDOF,
     OUT_DTYPE,
     DESCENDING,
+    ALONG, /* the axis of a scan */
+    EXCLUSIVE,
+    REVERSE,
     CHECK,
     WEIGHTS,
     ROLES
@@ -47,6 +50,7 @@ typedef struct call {
     bool has_options;
     bf_reduce_options reduce; /* if it has */
     bf_order_options order;
+    bf_scan_options scan;
     bool is_number;           /* a result of no dimensions is a number, also of tensors */
     int results;              /* how many arrays are made */
     bf_array target[RESULTS]; /* where the library writes them */
@@ -321,6 +325,45 @@ static bool plan_sort(call *c) {
     return true;
 }
 
+static bool is_true(const call *c, role r) { return c->given[r] == Py_True; }
+
+static bool is_flag(const call *c, role r) {
+    return c->given[r] == NULL || PyBool_Check(c->given[r]);
+}
+
+static bool read_scan(call *c) {
+    const bf_reduction op = (bf_reduction)c->function->choice;
+    if (!is_flag(c, EXCLUSIVE) || !is_flag(c, REVERSE)) return false;
+    if ((c->given[OUT_DTYPE] != NULL && op != BF_SUM) ||
+        (c->given[NAN_POLICY] != NULL && op == BF_PROD))
+        return false;
+    c->scan = BF_SCAN_OPTIONS(.fresh = 1);
+    c->scan.exclusive = is_true(c, EXCLUSIVE);
+    c->scan.reverse = is_true(c, REVERSE);
+    if (!c->has_options) return true;
+    c->scan.nan = c->reduce.nan;
+    c->scan.out_dtype = c->reduce.out_dtype;
+    return true;
+}
+
+/* Without an axis the elements are one line; those of several dimensions are Python's. */
+static bool plan_scan(call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    int64_t axis = 0;
+    if (is_given(c, ALONG) ? !read_whole(c->given[ALONG], -x->ndim, x->ndim - 1, &axis)
+                           : x->ndim != 1)
+        return false;
+    if (!read_scan(c)) return false;
+    c->axes[0] = (int)(axis < 0 ? axis + x->ndim : axis);
+    c->n_axes = 1;
+    const bf_dtype dtype =
+        c->module->library.bf_scan_dtype((bf_reduction)c->function->choice, x->dtype, &c->scan);
+    if (dtype == BF_NONE) return false;
+    bf_array *target = add_result(c, dtype);
+    for (int d = 0; d < x->ndim; d++) add_extent(target, x->shape[d]);
+    return true;
+}
+
 static bool plan_unique(call *c) {
     const int64_t most = elements_of(&c->arrays[0].view);
     add_extent(add_result(c, c->arrays[0].view.dtype), most);
@@ -480,6 +523,30 @@ static bf_status run_sort(call *c) {
     return (is_enqueued(c, sort_waits(c)) ? l->bf_sort_async : l->bf_sort)(
         c->lock->context, &c->arrays[0].view, c->axes[0], order_options(c),
         positions ? NULL : &c->target[0], positions ? &c->target[0] : NULL);
+}
+
+static bool scan_may_fail(const call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    if (c->scan.nan == BF_NAN_ERROR) return true;
+    switch ((bf_reduction)c->function->choice) {
+    case BF_SUM:
+        return is_whole(c->target[0].dtype) &&
+               !has_room_for_sums(c, x->dtype, x->shape[c->axes[0]]);
+    case BF_PROD: return true;
+    default: return c->scan.exclusive || c->scan.nan == BF_NAN_SKIP; /* there may be none */
+    }
+}
+
+/* Lines that lie apart are copied, and waited for. */
+static bf_status run_scan(call *c) {
+    const native_library *l = &c->module->library;
+    const bf_reduction op = (bf_reduction)c->function->choice;
+    const bf_array *x = &c->arrays[0].view, *to = &c->target[0];
+    const bool fails = scan_may_fail(c);
+    if (!is_contiguous(x) || !is_enqueued(c, fails))
+        return l->bf_scan(c->lock->context, op, x, c->axes[0], &c->scan, to);
+    c->scan.later = fails;
+    return l->bf_scan_async(c->lock->context, op, x, c->axes[0], &c->scan, to);
 }
 
 static bf_status run_unique(call *c) {
@@ -659,6 +726,17 @@ static const row rows[] = {
      {{"x", FIRST}, {"axis", AXIS}, {"nan", NAN_POLICY}, {"descending", DESCENDING}},
      plan_sort,
      run_sort,
+     finish_array},
+    {"scan",
+     {{"x", FIRST},
+      {"axis", ALONG},
+      {"exclusive", EXCLUSIVE},
+      {"reverse", REVERSE},
+      {"nan", NAN_POLICY},
+      {"out_dtype", OUT_DTYPE},
+      {"check", CHECK}},
+     plan_scan,
+     run_scan,
      finish_array},
     {"unique", {{"x", FIRST}, {"nan", NAN_POLICY}}, plan_unique, run_unique, finish_unique},
     {"median",

@@ -53,6 +53,9 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_pair_axes_async)                                                                   \
     X(bf_sort)                                                                                     \
     X(bf_sort_async)                                                                               \
+    X(bf_scan)                                                                                     \
+    X(bf_scan_async)                                                                               \
+    X(bf_scan_dtype)                                                                               \
     X(bf_unique)                                                                                   \
     X(bf_median_axes)                                                                              \
     X(bf_median_dtype)                                                                             \

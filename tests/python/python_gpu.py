@@ -200,7 +200,7 @@ class Cupy(OnGpu):
 
         def calls():
             made = bitfold.index_add(7, slots, columns, check="later")
-            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made]
+            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made, bitfold.cumulative_sum(x, axis=0)]
 
         for stream in (cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream.null):
             with stream:
@@ -215,6 +215,7 @@ class Cupy(OnGpu):
                 self.assertEqual(made[0].tolist(), [4498500.0, 13498500.0])
                 self.assertEqual(made[1].tolist(), [1499, 1499])
                 self.assertEqual(made[2].sum().item(), 17997000.0)
+                self.assertEqual(made[3][1].tolist(), [2.0 * i + 3000 for i in range(3000)])
         with self.assertRaisesRegex(bitfold.ArgumentError, "index 5 is 5, outside 0 to 4"):
             bitfold.index_add(5, slots, cupy.ones(3000), check="later")
             bitfold.check()
@@ -331,7 +332,9 @@ class Torch(OnGpu):
             found = [bitfold.sum(x, axis=1), bitfold.var(x, axis=0), bitfold.argmax(x, axis=1)]
             found += [bitfold.sum(x.to(torch.int32), axis=1), bitfold.dot(x, x, axis=0)]
             found.append(bitfold.dot(x.to(torch.int32), x.to(torch.int32), axis=1, check="later"))
-            return [*found, bitfold.sort(-x), bitfold.argsort(-x), bitfold.sort(-x.to(torch.int64), descending=True)]
+            found += [bitfold.sort(-x), bitfold.argsort(-x), bitfold.sort(-x.to(torch.int64), descending=True)]
+            found += [bitfold.cumulative_sum(x, axis=1), bitfold.cumulative_max(x, axis=0, reverse=True)]
+            return [*found, bitfold.cumulative_sum(x.to(torch.int64), axis=0, exclusive=True, check="later")]
 
         for stream in streams:  # a kernel's first launch in a context waits
             with torch.cuda.stream(stream):
@@ -359,6 +362,9 @@ class Torch(OnGpu):
         self.assertEqual(found[6], [[float(-i) for i in range(k + 2999, k - 1, -1)] for k in (0, 3000)])
         self.assertEqual(found[7], [[*range(2999, -1, -1)]] * 2)
         self.assertEqual(found[8], [[-i for i in range(k, k + 3000)] for k in (0, 3000)])
+        self.assertEqual(found[9], [[float(v) for v in itertools.accumulate(range(k, k + 3000))] for k in (0, 3000)])
+        self.assertEqual(found[10], [[float(i) for i in range(3000, 6000)]] * 2)
+        self.assertEqual(found[11], [[0] * 3000, [*range(3000)]])
 
     def test_enqueued_sorts_keep_the_bits_of_nans(self):
         torch, rng = self.module, np.random.default_rng(6)
@@ -383,7 +389,8 @@ class Torch(OnGpu):
             lambda: bitfold.sum(x, axis=0), lambda: bitfold.var(x, axis=1), lambda: bitfold.max(x, axis=0),
             lambda: torch.ops.bitfold.mean(x, [1]) * 2, lambda: torch.ops.bitfold.index_add(7, slots, x),
             lambda: torch.ops.bitfold.dot(x, x, [1]), lambda: bitfold.dot(x, x, axis=0),
-            lambda: bitfold.segment_max(x, ends, check="later"),
+            lambda: bitfold.segment_max(x, ends, check="later"), lambda: torch.ops.bitfold.cumsum(x.T, 1),
+            lambda: torch.ops.bitfold.cumprod((x > 2.5) + 1, 1, True), lambda: torch.ops.bitfold.cummax(x, 0),
         ]  # fmt: skip
         slots, ends = torch.arange(50, device="cuda") % 7, torch.tensor([0, 20, 50], device="cuda")
         side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
@@ -427,6 +434,8 @@ class Torch(OnGpu):
             (bitfold.NanError, "NaN", lambda: bitfold.mean(ones / 0 * 0, axis=0, nan="error", check="later")),
             (bitfold.EmptyError, "result 4", lambda: bitfold.index_max(6, places, ones, check="later")),
             (bitfold.EmptyError, "result 0", lambda: bitfold.max(ones[:0], axis=0, check="later")),
+            (bitfold.RangeError, "of a prefix does not fit i64", lambda: bitfold.cumulative_sum(wide, axis=0, check="later")),
+            (bitfold.NanError, "NaN", lambda: bitfold.cumulative_max(ones / 0 * 0, axis=0, nan="error", check="later")),
         ]  # fmt: skip
         for kind, text, call in failing:
             self.assertEqual(call().shape[-1], 2)

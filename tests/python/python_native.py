@@ -59,6 +59,11 @@ def calls(x):
             yield name, (x, axis), {}
         yield "quantile", (x, [0.25, 0, 1], axis), {"keepdims": True}
         yield "percentile", (x, 50, axis), {}
+        for name in ("cumulative_sum", "cumulative_min", "cumulative_max"):
+            yield name, (x,), {"axis": axis - x.ndim * (axis % 2)}
+        yield "cumulative_sum", (x,), {"axis": axis, "exclusive": True, "reverse": True, "check": "later"}
+    if x.ndim == 1:
+        yield "cumulative_max", (x,), {"reverse": True, "nan": "skip"}
     yield "unique", (x,), {}
     yield "median", (x,), {}
     for q in (0, 0.3, 1.0, [0.5], (0.1, 0.9)):
@@ -234,6 +239,30 @@ class Doors(unittest.TestCase):
         with self.assertRaises(TypeError):
             bitfold.sort(x, 0, "skip")  # it is named
         self.check("unique", x, ddof=1)
+
+    def test_options_of_scans(self):
+        x, whole = np.array([[1e20, 1, np.nan], [-1e20, 4, 5]]), np.array([[3, 2, 2], [1, 9, -4]], "i4")
+        for options in ({"axis": 1}, {"axis": 0, "reverse": True}, {"axis": -1, "nan": "skip"}, {"axis": 1, "nan": "error"}):
+            for name in ("cumulative_sum", "cumulative_min", "cumulative_max"):
+                self.check_taken(name, x, **options)
+                self.check_taken(name, x, exclusive=True, **options)
+            self.check("cumulative_prod", whole, **options)
+        self.check_taken("cumulative_prod", whole, axis=0, exclusive=True)
+        self.check_taken("cumulative_prod", np.full(9, 2**62), axis=0)
+        self.check_taken("cumulative_sum", np.full(9, 2**62))
+        self.check_taken("cumulative_sum", x, axis=0, out_dtype="f32")
+        self.check_taken("cumulative_sum", whole, axis=0, check="later")
+        for options in (
+            {}, {"axis": None}, {"axis": 2}, {"axis": 1.0}, {"axis": 0, "out_dtype": None}, {"axis": 0, "out_dtype": "float32"},
+            {"axis": 0, "out_dtype": "i64"}, {"axis": 0, "exclusive": 1}, {"axis": 0, "reverse": None}, {"axis": 0, "check": "never"},
+            {"axis": 0, "overflow": "wrap"}, {"axis": 0, "include_initial": True}, {"axis": 0, "ddof": 1},
+        ):  # fmt: skip
+            self.check("cumulative_sum", x, **options)
+            self.check("cumulative_max", whole, **options)
+        self.check("cumulative_prod", x, axis=0)
+        self.check("cumulative_sum", np.array(2.5), axis=0)
+        with self.assertRaises(TypeError):
+            bitfold.cumulative_sum(x, 0)  # it is named
 
     def check_taken(self, name, *arguments, **options):
         """Checks a call, and that it is not left to Python."""

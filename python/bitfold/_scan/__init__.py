@@ -6,7 +6,7 @@ from ctypes import POINTER, byref, c_int, c_size_t, c_void_p
 from .._arrays import NAMES, SIZES, Target, View, dtype_name, value_of
 from .._axis import offsets_of_runs
 from .._library import (
-    DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, StateError, Value, lib,
+    CHECKS, DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, StateError, Value, lib,
 )  # fmt: skip
 from .._map import _default_context, copy_array
 from .._order import _lines
@@ -92,7 +92,10 @@ def _scan_segments(context, op, view, offsets, by, *arguments):
     context._call(lib.bf_scan_segments, context._handle, OPS[op], byref(view.array), byref(cut.array), *arguments)
 
 
-def _scan(op, x, axis, dtype, context, out, offsets, by, after, initial=None, **options):
+def _scan(op, x, axis, dtype, context, out, offsets, by, after, check, initial=None, **options):
+    from .. import _number
+
+    _number(CHECKS, "check", check)  # what Python calls has been checked when it returns
     context = after._context if after is not None else context or _default_context()
     cut = offsets is not None or by is not None
     if cut or after is not None:
@@ -126,14 +129,14 @@ def _scan(op, x, axis, dtype, context, out, offsets, by, after, initial=None, **
 
 def cumulative_sum(
     x, *, axis=None, include_initial=False, exclusive=False, reverse=False, nan="propagate", overflow="error",
-    out_dtype=None, offsets=None, by=None, after=None, out=None, dtype=None, context=None,
+    out_dtype=None, offsets=None, by=None, after=None, out=None, dtype=None, check="now", context=None,
 ):  # fmt: skip
     """Returns the sum of the elements up to each one along axis (None: all elements as one line).
 
     Each is the exact sum, whatever came before it: of floats rounded once, to x's dtype or out_dtype; of
     integers int64 or uint64. exclusive: the sum of those before the element. reverse: of those from it on.
     include_initial: one more, 0, where the sums begin. nan="skip": a NaN repeats the sum before it.
-    overflow="wrap": integers modulo 2^64. out may be x.
+    overflow="wrap": integers modulo 2^64. out may be x. check: as of reductions.
 
     The sums begin again with each segment of rows x[offsets[s]:offsets[s + 1]], or with each run of equal
     neighbouring keys in by, one for each row; offsets go from 0 to the number of rows. x is in the host's memory then.
@@ -157,14 +160,14 @@ def cumulative_sum(
     [array([1.e+20, 1.e+20]), array([1., 3.])]
     """
     return _scan(
-        "sum", x, axis, dtype, context, out, offsets, by, after, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        "sum", x, axis, dtype, context, out, offsets, by, after, check, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,
         nan=nan, overflow=overflow, out_dtype=out_dtype,
     )  # fmt: skip
 
 
 def cumulative_prod(
     x, *, axis=None, include_initial=False, exclusive=False, reverse=False, overflow="error", offsets=None, by=None,
-    after=None, out=None, dtype=None, context=None,
+    after=None, out=None, dtype=None, check="now", context=None,
 ):  # fmt: skip
     """Returns the product of the integers up to each one along axis, as cumulative_sum does: int64 or uint64.
     include_initial adds a 1.
@@ -175,7 +178,7 @@ def cumulative_prod(
     array([  1,   2,   6,  24, 120])
     """
     return _scan(
-        "prod", x, axis, dtype, context, out, offsets, by, after, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
+        "prod", x, axis, dtype, context, out, offsets, by, after, check, 1 if include_initial else None, exclusive=exclusive, reverse=reverse,
         nan="propagate", overflow=overflow,
     )  # fmt: skip
 
@@ -183,7 +186,7 @@ def cumulative_prod(
 @takes_times(elements)
 def cumulative_min(
     x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, after=None,
-    out=None, dtype=None, context=None,
+    out=None, dtype=None, check="now", context=None,
 ):  # fmt: skip
     """Returns the least of the elements up to each one along axis, as cumulative_sum does; -0 is less than 0.
     empty: the least of none.
@@ -194,14 +197,14 @@ def cumulative_min(
     array([3., 3., 2., 2.])
     """
     return _scan(
-        "min", x, axis, dtype, context, out, offsets, by, after, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+        "min", x, axis, dtype, context, out, offsets, by, after, check, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
     )
 
 
 @takes_times(elements)
 def cumulative_max(
     x, *, axis=None, exclusive=False, reverse=False, nan="propagate", empty=None, offsets=None, by=None, after=None,
-    out=None, dtype=None, context=None,
+    out=None, dtype=None, check="now", context=None,
 ):  # fmt: skip
     """Returns the greatest of the elements up to each one along axis, as cumulative_min does the least.
 
@@ -211,5 +214,5 @@ def cumulative_max(
     array([9., 9., 9., 9.])
     """
     return _scan(
-        "max", x, axis, dtype, context, out, offsets, by, after, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
+        "max", x, axis, dtype, context, out, offsets, by, after, check, exclusive=exclusive, reverse=reverse, nan=nan, empty=empty
     )

@@ -4,6 +4,7 @@ import torch
 
 import bitfold
 
+from .._arrays import dtype_name
 from ._operators import define, front
 
 
@@ -24,14 +25,17 @@ def _result_dtype(op, x, dtype=None):
 def running(op, x, dim, reverse=False, **options):
     """Returns the reduction of the elements up to each one along a dimension, or from it on."""
     lines = x.unsqueeze(0) if x.ndim == 0 else x
+    if x.is_cuda:
+        lines = lines.contiguous()  # a copy of the library's would be waited for
+        options["check"] = "later" if torch.cuda.is_current_stream_capturing() else "now"
     return getattr(bitfold, f"cumulative_{op}")(lines, axis=dim, reverse=reverse, **options).view(x.shape)
 
 
 def running_sum(x, dim, reverse=False, exclusive=False, *, dtype=None):
     to, x = _result_dtype("sum", x, dtype), x.detach()
-    name = str(to).removeprefix("torch.") if x.is_floating_point() else None
-    x = x if name else x.to(torch.int64)
-    return running("sum", x, dim, reverse, exclusive=exclusive, out_dtype=name)
+    x = x if x.is_floating_point() else x.to(torch.int64)
+    rounded = {} if to == x.dtype else {"out_dtype": dtype_name(to)}
+    return running("sum", x, dim, reverse, exclusive=exclusive, **rounded)
 
 
 def _running_prod(x, dim, reverse=False, exclusive=False):
