@@ -710,6 +710,7 @@ class Rolling:
         axis: int,
         nan: _Nan,
         dtype: _Dtype | None,
+        check: Literal["now", "later"],
         context: Context | None,
     ) -> None: ...
     def sum(self, *, out_dtype: _Dtype | None = None) -> _Array: ...
@@ -733,6 +734,7 @@ def expanding(
     axis: int = 0,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    check: Literal["now", "later"] = "now",
     context: Context | None = None,
 ) -> Rolling: ...
 def rolling(
@@ -747,6 +749,7 @@ def rolling(
     axis: int = 0,
     nan: _Nan = "propagate",
     dtype: _Dtype | None = None,
+    check: Literal["now", "later"] = "now",
     context: Context | None = None,
 ) -> Rolling: ...
 def sort_rows(

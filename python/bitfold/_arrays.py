@@ -42,10 +42,11 @@ class View:
     becomes of Arrow's NULLs, "error" or "skip" (None: "error", and the caller has no other choice); of
     KEEP, `valid` is an array of bools, or None if there are no NULLs. decimals: Arrow's are taken, as i64
     or i128 in units of 10^-scale; `scale` is None of all others. Objects of NumPy that are ints are copied,
-    as i128, and so are lists and numbers of Python."""
+    as i128, and so are lists and numbers of Python. waits=False: memory of a GPU is ready after wait()."""
 
-    def __init__(self, x, dtype=None, null=None, decimals=False):
-        self._buffer = self.valid = self.scale = None
+    def __init__(self, x, dtype=None, null=None, decimals=False, waits=True):
+        self._buffer = self.valid = self.scale = self._unready = None
+        self._waits = waits
         self._object = x  # keeps the memory alive; an interface does not
         if null not in (None, "error", "skip", KEEP):
             raise ArgumentError(f"null is 'error' or 'skip', not {null!r}")
@@ -64,7 +65,7 @@ class View:
         if found is None:
             return False
         if stream is not None:
-            _wait_for({"stream": stream or LEGACY_STREAM, "data": (array.data, False)})
+            self._wait_for({"stream": stream or LEGACY_STREAM, "data": (array.data, False)})
         self.array, self.dtype, (self.readonly, self._owner) = array, NAMES[array.dtype], found
         return True
 
@@ -79,7 +80,7 @@ class View:
         if is_list(x):
             read = self._from_list
         elif on_gpu:
-            _wait_for(interface)
+            self._wait_for(interface)
             read = self._from_interface
         elif self._acquire(x):
             read = self._from_buffer
@@ -103,6 +104,16 @@ class View:
     def __del__(self):
         if self._buffer is not None:
             _release_buffer(self._buffer)
+
+    def _wait_for(self, interface):
+        self._unready = interface
+        if self._waits:
+            self.wait()
+
+    def wait(self):
+        """Waits until the memory is ready."""
+        if self._unready is not None:
+            _wait_for(self._unready)
 
     def _acquire(self, x):
         """Takes the object's buffer, if it has one."""

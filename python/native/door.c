@@ -14,7 +14,9 @@ typedef enum role {
     SECOND,
     COUNT,
     Q,
-    AXIS, /* this one and those behind it may be left out */
+    OP,    /* a number */
+    RULES, /* where bf_rolling_options are */
+    AXIS,  /* this one and those behind it may be left out */
     KEEPDIMS,
     BINS,
     RANGE,
@@ -51,6 +53,7 @@ typedef struct call {
     bf_reduce_options reduce; /* if it has */
     bf_order_options order;
     bf_scan_options scan;
+    bf_rolling_options rolling;
     bool is_number;           /* a result of no dimensions is a number, also of tensors */
     int results;              /* how many arrays are made */
     bf_array target[RESULTS]; /* where the library writes them */
@@ -347,20 +350,45 @@ static bool read_scan(call *c) {
 }
 
 /* Without an axis the elements are one line; those of several dimensions are Python's. */
+static bool read_along(call *c) {
+    const int ndim = c->arrays[0].view.ndim;
+    int64_t axis = 0;
+    if (is_given(c, ALONG) ? !read_whole(c->given[ALONG], -ndim, ndim - 1, &axis) : ndim != 1)
+        return false;
+    c->axes[0] = (int)(axis < 0 ? axis + ndim : axis);
+    c->n_axes = 1;
+    return true;
+}
+
 static bool plan_scan(call *c) {
     const bf_array *x = &c->arrays[0].view;
-    int64_t axis = 0;
-    if (is_given(c, ALONG) ? !read_whole(c->given[ALONG], -x->ndim, x->ndim - 1, &axis)
-                           : x->ndim != 1)
-        return false;
-    if (!read_scan(c)) return false;
-    c->axes[0] = (int)(axis < 0 ? axis + x->ndim : axis);
-    c->n_axes = 1;
+    if (!read_along(c) || !read_scan(c)) return false;
     const bf_dtype dtype =
         c->module->library.bf_scan_dtype((bf_reduction)c->function->choice, x->dtype, &c->scan);
     if (dtype == BF_NONE) return false;
     bf_array *target = add_result(c, dtype);
     for (int d = 0; d < x->ndim; d++) add_extent(target, x->shape[d]);
+    return true;
+}
+
+enum { COUNTS = -1 }; /* where windows have no reduction */
+
+static bool plan_rolling(call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    int64_t op, rules;
+    if (!read_along(c) || !read_whole(c->given[OP], COUNTS, INT_MAX, &op) ||
+        !read_whole(c->given[RULES], 1, INT64_MAX, &rules))
+        return false;
+    c->op = (bf_reduction)op;
+    memcpy(&c->rolling, (const void *)(uintptr_t)rules, sizeof c->rolling);
+    const bf_dtype dtype =
+        op == COUNTS ? BF_F64 : c->module->library.bf_rolling_dtype(c->op, x->dtype, &c->rolling);
+    if (dtype == BF_NONE) return false;
+    bf_array *target = add_result(c, dtype);
+    for (int d = 0; d < x->ndim; d++) {
+        const int64_t n = x->shape[d], step = d == c->axes[0] ? c->rolling.step : 1;
+        add_extent(target, n / step + (n % step != 0));
+    }
     return true;
 }
 
@@ -547,6 +575,21 @@ static bf_status run_scan(call *c) {
         return l->bf_scan(c->lock->context, op, x, c->axes[0], &c->scan, to);
     c->scan.later = fails;
     return l->bf_scan_async(c->lock->context, op, x, c->axes[0], &c->scan, to);
+}
+
+/* Spans of a key are found by the host. */
+static bf_status run_rolling(call *c) {
+    const native_library *l = &c->module->library;
+    bf_context *context = c->lock->context;
+    const bf_array *x = &c->arrays[0].view, *to = &c->target[0];
+    const bool fails = c->rolling.nan == BF_NAN_ERROR;
+    const bool queued = is_contiguous(x) && c->rolling.on == NULL && is_enqueued(c, fails);
+    c->rolling.later = queued && fails;
+    if ((int)c->op == COUNTS)
+        return (queued ? l->bf_rolling_count_async : l->bf_rolling_count)(context, x, c->axes[0],
+                                                                          &c->rolling, to);
+    return (queued ? l->bf_rolling_async : l->bf_rolling)(context, c->op, x, c->axes[0],
+                                                          &c->rolling, to);
 }
 
 static bf_status run_unique(call *c) {
@@ -737,6 +780,11 @@ static const row rows[] = {
       {"check", CHECK}},
      plan_scan,
      run_scan,
+     finish_array},
+    {"rolling",
+     {{"x", FIRST}, {"op", OP}, {"rules", RULES}, {"axis", ALONG}, {"check", CHECK}},
+     plan_rolling,
+     run_rolling,
      finish_array},
     {"unique", {{"x", FIRST}, {"nan", NAN_POLICY}}, plan_unique, run_unique, finish_unique},
     {"median",

@@ -56,6 +56,11 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_scan)                                                                                     \
     X(bf_scan_async)                                                                               \
     X(bf_scan_dtype)                                                                               \
+    X(bf_rolling)                                                                                  \
+    X(bf_rolling_async)                                                                            \
+    X(bf_rolling_count)                                                                            \
+    X(bf_rolling_count_async)                                                                      \
+    X(bf_rolling_dtype)                                                                            \
     X(bf_unique)                                                                                   \
     X(bf_median_axes)                                                                              \
     X(bf_median_dtype)                                                                             \

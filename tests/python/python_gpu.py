@@ -200,7 +200,8 @@ class Cupy(OnGpu):
 
         def calls():
             made = bitfold.index_add(7, slots, columns, check="later")
-            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made, bitfold.cumulative_sum(x, axis=0)]
+            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made, bitfold.cumulative_sum(x, axis=0),
+                    bitfold.rolling(x, 2).sum()]
 
         for stream in (cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream.null):
             with stream:
@@ -215,7 +216,8 @@ class Cupy(OnGpu):
                 self.assertEqual(made[0].tolist(), [4498500.0, 13498500.0])
                 self.assertEqual(made[1].tolist(), [1499, 1499])
                 self.assertEqual(made[2].sum().item(), 17997000.0)
-                self.assertEqual(made[3][1].tolist(), [2.0 * i + 3000 for i in range(3000)])
+                for found in made[3:]:
+                    self.assertEqual(found[1].tolist(), [2.0 * i + 3000 for i in range(3000)])
         with self.assertRaisesRegex(bitfold.ArgumentError, "index 5 is 5, outside 0 to 4"):
             bitfold.index_add(5, slots, cupy.ones(3000), check="later")
             bitfold.check()
@@ -334,7 +336,8 @@ class Torch(OnGpu):
             found.append(bitfold.dot(x.to(torch.int32), x.to(torch.int32), axis=1, check="later"))
             found += [bitfold.sort(-x), bitfold.argsort(-x), bitfold.sort(-x.to(torch.int64), descending=True)]
             found += [bitfold.cumulative_sum(x, axis=1), bitfold.cumulative_max(x, axis=0, reverse=True)]
-            return [*found, bitfold.cumulative_sum(x.to(torch.int64), axis=0, exclusive=True, check="later")]
+            found.append(bitfold.cumulative_sum(x.to(torch.int64), axis=0, exclusive=True, check="later"))
+            return [*found, bitfold.rolling(x, 2).mean(), bitfold.rolling(x, 7, axis=1, min_count=1).count()]
 
         for stream in streams:  # a kernel's first launch in a context waits
             with torch.cuda.stream(stream):
@@ -365,6 +368,8 @@ class Torch(OnGpu):
         self.assertEqual(found[9], [[float(v) for v in itertools.accumulate(range(k, k + 3000))] for k in (0, 3000)])
         self.assertEqual(found[10], [[float(i) for i in range(3000, 6000)]] * 2)
         self.assertEqual(found[11], [[0] * 3000, [*range(3000)]])
+        self.assertEqual(found[12][1], [i + 1500.0 for i in range(3000)])
+        self.assertEqual(found[13], [[1.0, 2, 3, 4, 5, 6, *[7.0] * 2994]] * 2)
 
     def test_enqueued_sorts_keep_the_bits_of_nans(self):
         torch, rng = self.module, np.random.default_rng(6)
@@ -391,6 +396,7 @@ class Torch(OnGpu):
             lambda: torch.ops.bitfold.dot(x, x, [1]), lambda: bitfold.dot(x, x, axis=0),
             lambda: bitfold.segment_max(x, ends, check="later"), lambda: torch.ops.bitfold.cumsum(x.T, 1),
             lambda: torch.ops.bitfold.cumprod((x > 2.5) + 1, 1, True), lambda: torch.ops.bitfold.cummax(x, 0),
+            lambda: bitfold.rolling(x, 9, axis=1, min_count=1).var(), lambda: bitfold.rolling(x, 3, min_count=1).max(),
         ]  # fmt: skip
         slots, ends = torch.arange(50, device="cuda") % 7, torch.tensor([0, 20, 50], device="cuda")
         side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
@@ -435,6 +441,7 @@ class Torch(OnGpu):
             (bitfold.EmptyError, "result 4", lambda: bitfold.index_max(6, places, ones, check="later")),
             (bitfold.EmptyError, "result 0", lambda: bitfold.max(ones[:0], axis=0, check="later")),
             (bitfold.RangeError, "of a prefix does not fit i64", lambda: bitfold.cumulative_sum(wide, axis=0, check="later")),
+            (bitfold.NanError, "NaN", lambda: bitfold.rolling(ones / 0 * 0, 2, min_count=0, nan="error", check="later").sum()),
             (bitfold.NanError, "NaN", lambda: bitfold.cumulative_max(ones / 0 * 0, axis=0, nan="error", check="later")),
         ]  # fmt: skip
         for kind, text, call in failing:

@@ -264,6 +264,30 @@ class Doors(unittest.TestCase):
         with self.assertRaises(TypeError):
             bitfold.cumulative_sum(x, 0)  # it is named
 
+    def test_windows(self):
+        native, rolling = bitfold._library.native, sys.modules["bitfold._scan._rolling"]
+        door = native.Function(native, refuse, "rolling", 0)
+        x = np.random.default_rng(7).normal(size=(5, 40))
+        x[1, 7] = np.nan
+        arrays = (
+            (x, {"window": 4, "axis": 1}), (x.T, {"window": 3, "min_count": 1, "step": 7}), (x[0], {"window": 3, "center": True}),
+            (x, {"on": np.arange(5), "span": 2}), (x, {"window": 2, "nan": "error", "check": "later"}), (x[:0], {"window": 2}),
+            (x, {"window": 9, "axis": -1, "nan": "skip"}), (np.arange(20, dtype="i2").reshape(4, 5), {"window": 3, "axis": 1}),
+        )  # fmt: skip
+        taken = (
+            ("sum", {}), ("mean", {"out_dtype": "f32"}), ("var", {"ddof": 1}), ("std", {}), ("skew", {}), ("min", {}),
+            ("max", {}), ("count", {}),
+        )  # fmt: skip
+        for y, options in arrays:
+            for name, how in (*taken, ("sum", {"out_dtype": "i64"}), ("var", {"ddof": 2})):
+                expected = outcome(getattr(bitfold.rolling(y, **options, context=self.context), name), **how)
+                self.assertEqual(outcome(getattr(bitfold.rolling(y, **options), name), **how), expected)
+                if (name, how) in taken:
+                    with mock.patch.object(rolling, "_door", door):
+                        self.assertEqual(outcome(getattr(bitfold.rolling(y, **options), name), **how), expected)
+        with self.assertRaises(bitfold.ArgumentError):
+            bitfold.rolling(x, 3, check="never")
+
     def check_taken(self, name, *arguments, **options):
         """Checks a call, and that it is not left to Python."""
         self.check(name, *arguments, **options)

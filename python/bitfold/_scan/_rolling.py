@@ -5,7 +5,7 @@ from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from .._arrays import NAMES, Target, View, dtype_name, in_units, value_of
 from .._dtypes import FLOATS
-from .._library import DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, Value, lib, whole
+from .._library import CHECKS, DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, Value, lib, native, whole
 from .._map import _default_context
 from .._order import _fractions, _method
 from .._times import are_times, in_units_of
@@ -49,6 +49,16 @@ def _key_of(on, span):
     return key, value_of(float(span), "f64")
 
 
+_COUNTS = -1  # where windows have no reduction
+
+
+def _left(*_, **__):
+    """What the door does not take."""
+
+
+_door = _left if native is None else native.Function(native, _left, "rolling", 0)
+
+
 class Rolling:
     """The windows of an array's elements (bitfold.rolling): each method returns an array of one result for each.
 
@@ -57,11 +67,12 @@ class Rolling:
     (array([nan,  4.,  5.,  4.]), array([ nan, 1.  , 0.25, 0.  ]))
     """
 
-    def __init__(self, x, window, on, span, min_count, center, step, axis, nan, dtype, context):
+    def __init__(self, x, window, on, span, min_count, center, step, axis, nan, dtype, check, context):
         from .. import _number
 
-        self._x, self._view, self._dtype = x, View(x, dtype), dtype
-        self._context = context or _default_context()
+        _number(CHECKS, "check", check)
+        self._x, self._view, self._dtype = x, View(x, dtype, waits=False), dtype
+        self._check, self._context = check, context
         self._shape = list(self._view.array.shape[: self._view.array.ndim])
         self._axis, ndim = whole(axis, c_int), len(self._shape)
         if not -ndim <= self._axis < ndim:
@@ -89,23 +100,37 @@ class Rolling:
 
     def _fill(self, function, target, options, before=(), after=()):
         """Calls a function that fills the target. Returns what was made."""
-        self._context._call(
-            function, self._context._handle, *before, byref(self._view.array), self._axis, *after, byref(options),
+        context = self._context or _default_context()
+        self._view.wait()
+        context._call(
+            function, context._handle, *before, byref(self._view.array), self._axis, *after, byref(options),
             byref(target.array),
         )  # fmt: skip
         return target.made
+
+    def _through_door(self, number, options):
+        """Returns the results of a reduction, or of counts; None: it is for Python."""
+        if self._context is not None or self._dtype is not None:
+            return None
+        rules = ctypes.addressof(options)
+        return _door(self._x, number, rules, axis=self._axis, check=self._check)
 
     def _reduce(self, op, out_dtype=None, ddof=0, y=None):
         options = _Options.from_buffer_copy(self._options)
         options.out_dtype = 0 if out_dtype is None else DTYPES[dtype_name(out_dtype)]
         options.ddof = whole(ddof, c_int)
+        made = self._through_door(OPS[op], options) if y is None else None
+        if made is not None:
+            return made
         number = lib.bf_rolling_dtype(OPS[op], self._view.array.dtype, byref(options))
         target = Target(self._x, NAMES[number or DTYPES["f64"]], self._shape)  # without a number the call says why
         if y is None:
             return self._fill(lib.bf_rolling, target, options, before=[OPS[op]])
         other = View(y, self._dtype)
-        self._context._call(
-            lib.bf_rolling_pair, self._context._handle, OPS[op], byref(self._view.array), byref(other.array), self._axis,
+        context = self._context or _default_context()
+        self._view.wait()
+        context._call(
+            lib.bf_rolling_pair, context._handle, OPS[op], byref(self._view.array), byref(other.array), self._axis,
             byref(options), byref(target.array),
         )  # fmt: skip
         return target.made
@@ -174,12 +199,15 @@ class Rolling:
     def count(self):
         """Returns how many elements of each window are no NaN, as float64. min_count asks for elements of any
         kind."""
+        made = self._through_door(_COUNTS, self._options)
+        if made is not None:
+            return made
         return self._fill(lib.bf_rolling_count, Target(self._x, "f64", self._shape), self._options)
 
 
 def rolling(
     x, window=None, *, on=None, span=None, min_count=None, center=False, step=1, axis=0, nan="propagate", dtype=None,
-    context=None,
+    check="now", context=None,
 ):  # fmt: skip
     """Returns the windows of x's elements along axis, for sum(), mean(), var(), std(), skew(), kurtosis(), min(),
     max(), median(), quantile() and count(); and for covariance() and correlation() with another array.
@@ -195,7 +223,7 @@ def rolling(
     NaN stands for windows that have fewer than min_count elements that are no NaN (None: as many as the
     window, of a span 1); so it does for those with a NaN, unless nan="skip". nan and ddof have the defaults of
     bitfold's reductions; pandas' are nan="skip" and ddof=1. x may be in a GPU's memory, but not for medians,
-    quantiles and 128 bits.
+    quantiles and 128 bits. check: as of reductions.
 
     Errors: ArgumentError (window, span, keys that decrease, min_count, step, axis), ShapeError (not a key for each
     element), NanError (a NaN under nan="error", or in the keys).
@@ -210,10 +238,10 @@ def rolling(
     >>> bitfold.rolling(numpy.array([3, 1, 2]), on=days, span=numpy.timedelta64(1, "W")).sum()
     array([3., 4., 2.])
     """
-    return Rolling(x, window, on, span, min_count, center, step, axis, nan, dtype, context)
+    return Rolling(x, window, on, span, min_count, center, step, axis, nan, dtype, check, context)
 
 
-def expanding(x, *, min_count=1, axis=0, nan="propagate", dtype=None, context=None):
+def expanding(x, *, min_count=1, axis=0, nan="propagate", dtype=None, check="now", context=None):
     """Returns windows as rolling does, each of which has its element and all before it along axis: so mean(), var()
     and the others are those of every prefix, the exact value rounded once.
 
@@ -224,4 +252,4 @@ def expanding(x, *, min_count=1, axis=0, nan="propagate", dtype=None, context=No
     >>> bitfold.expanding(numpy.array([1e20, 1, -1e20, 2])).mean()
     array([1.00000000e+20, 5.00000000e+19, 3.33333333e-01, 7.50000000e-01])
     """
-    return rolling(x, 2**63 - 1, min_count=min_count, axis=axis, nan=nan, dtype=dtype, context=context)
+    return rolling(x, 2**63 - 1, min_count=min_count, axis=axis, nan=nan, dtype=dtype, check=check, context=context)
