@@ -200,23 +200,27 @@ else()
     bitfold_skip(unit.pipeline "needs a C++ compiler and cmocka")
 endif()
 
-# What the GPU's backend computes for expressions, on the same runtime.
-bitfold_left_out(unit.expression_gpu tests/expression/unit_expression_gpu.cpp left_out)
-if(left_out)
-elseif(CMAKE_CXX_COMPILER AND CMOCKA)
-    add_executable(unit_expression_gpu tests/expression/unit_expression_gpu.cpp)
-    set_target_properties(unit_expression_gpu PROPERTIES CXX_STANDARD 17)
-    target_include_directories(unit_expression_gpu PRIVATE tests/support/fake_cuda
-                               ${PROJECT_SOURCE_DIR} src)
-    target_link_libraries(unit_expression_gpu PRIVATE bitfold_static ${CMOCKA})
-    bitfold_warnings(unit_expression_gpu)
-    target_compile_options(unit_expression_gpu PRIVATE ${unit_options} -ffp-contract=off -Wno-unknown-pragmas
-                           # GCC does not see that a step has no such input.
-                           $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-    bitfold_test(unit.expression_gpu unit_expression_gpu)
-else()
-    bitfold_skip(unit.expression_gpu "needs a C++ compiler and cmocka")
-endif()
+# What the GPU's backend computes, on the same runtime: of expressions, and results in doubles.
+foreach(file expression/unit_expression_gpu axis/unit_estimate)
+    cmake_path(GET file FILENAME name)
+    string(REPLACE "unit_" "unit." test ${name})
+    bitfold_left_out(${test} tests/${file}.cpp left_out)
+    if(left_out)
+    elseif(CMAKE_CXX_COMPILER AND CMOCKA)
+        add_executable(${name} tests/${file}.cpp)
+        set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
+        target_include_directories(${name} PRIVATE tests/support/fake_cuda ${PROJECT_SOURCE_DIR}
+                                                   src)
+        target_link_libraries(${name} PRIVATE bitfold_static ${CMOCKA})
+        bitfold_warnings(${name})
+        target_compile_options(${name} PRIVATE ${unit_options} -ffp-contract=off -Wno-unknown-pragmas
+                               # GCC does not see that a step has no such input.
+                               $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+        bitfold_test(${test} ${name})
+    else()
+        bitfold_skip(${test} "needs a C++ compiler and cmocka")
+    endif()
+endforeach()
 
 # Fuzz targets, replayed over their corpus; with BITFOLD_FUZZ also as libFuzzer programs.
 file(GLOB_RECURSE files CONFIGURE_DEPENDS tests/fuzz_*.c)

@@ -1,16 +1,76 @@
 /* Results from the sums of windows. */
 #include "cuda/axis/joint/joint.cuh"
 
+#include "cuda/axis/joint/estimate.cuh"
 #include "cuda/runtime/launch.cuh"
 
 namespace {
 
 enum {
+    PROVING_THREADS = 256,
     THREADS_OF_BLOCK = BF_CUDA_JOINT_FINISHERS,
+    LEVELS_OF_PART = bf_cuda_joint::levels_of(BF_FACTORS_MOST, bf_cuda_joint::VARIANTS - 1),
     /* Words of all parts: the windows', and some of each for the count and the sign. */
     WORDS =
         BF_SUM_LIMBS + bf_cuda_joint::LEVELS_MOST * (BF_WINDOW_BITS + 1) / 32 + BF_PARTS_MOST * 8
 };
+
+__device__ bf_i128 sum_at(const bf_cuda_joint_params &q, int64_t i, int level) {
+    const bf_cuda_joint_sum *sum = bf_cuda_joint_sum_of(q, i, level);
+    return (bf_i128)(int64_t)sum->lo + (bf_i128)(int64_t)sum->hi * ((bf_i128)1 << 32);
+}
+
+/* ---- in doubles ------------------------------------------------------------------------------ */
+
+/* The sum of a part, whose levels are those from `first` on. */
+__device__ bf_cuda_estimate estimate(const bf_cuda_joint_params &q, int64_t i, int first,
+                                     int levels, int bottom) {
+    int64_t level[LEVELS_OF_PART];
+    bool fits = true;
+    for (int l = 0; l < levels; l++) {
+        const bf_i128 x = sum_at(q, i, first + l);
+        level[l] = (int64_t)x;
+        fits = fits && level[l] == x;
+    }
+    if (!fits) return {0, 0, (double)INFINITY};
+    return bf_cuda_estimates::of_levels(level, levels, bottom);
+}
+
+template <bf_kind Kind> __device__ bool prove(const bf_cuda_joint_params &q, int64_t i) {
+    const bf_cuda_axis_params &p = q.axis;
+    const bf_cuda_joint::windows &chosen = q.board->chosen;
+    bf_cuda_estimate sum[BF_PARTS_MOST];
+    int first = 0;
+#pragma unroll
+    for (int k = 0; k < BF_PARTS_MOST; k++) {
+        const int powers = bf_kind_part(Kind, k);
+        if (powers == 0) break;
+        const int levels = bf_cuda_joint::levels_of((powers >> 4) + (powers & 15), chosen.variant);
+        sum[k] = estimate(q, i, first, levels, chosen.bottom[k]);
+        first += levels;
+    }
+    const int64_t length = bf_cuda_axis_line_of(p.at, q.first + i).length;
+    const bf_cuda_estimate n = bf_cuda_estimates::exactly((double)length);
+    const bf_cuda_estimate x =
+        Kind == BF_KIND_POWERS ? bf_cuda_estimates::of_powers(p.op, n, p.ddof, sum)
+        : Kind == BF_KIND_COMOMENTS
+            ? bf_cuda_estimates::of_pairs(p.op, n, p.ddof, sum)
+            : bf_cuda_estimates::of_weights(p.op, p.ddof, p.weights == BF_WEIGHTS_RELIABILITY, sum);
+    uint64_t bits;
+    if (!bf_cuda_estimates::is_proven(x, p.to, &bits)) return false;
+    bf_cuda_axis_store_fit(p, q.first + i, bits, true);
+    return true;
+}
+
+template <bf_kind Kind>
+__global__ void __launch_bounds__(PROVING_THREADS)
+    prove_results(const __grid_constant__ bf_cuda_joint_params q) {
+    if (bf_cuda_axis_is_wrong(q.axis)) return;
+    for (const int64_t i : bf_cuda_indices<PROVING_THREADS>(q.end - q.first))
+        if (!bf_cuda_joint_has(q.marks, i) && !prove<Kind>(q, i)) bf_cuda_joint_set(q.left, i);
+}
+
+/* ---- by the rules ---------------------------------------------------------------------------- */
 
 /* Limbs += sum * 2^position, which may be negative: the window of an integer may reach below 1. */
 __device__ void add_sum(int64_t *limbs, int position, bf_i128 sum) {
@@ -25,38 +85,37 @@ __device__ void add_sum(int64_t *limbs, int position, bf_i128 sum) {
 }
 
 /* Makes the limbs of a part of the sums of its levels: no more of them than these need. */
-__device__ void take_levels(bf_part *part, int at, const bf_cuda_joint_sum *sums, int levels,
-                            int bottom, int64_t *words) {
+__device__ void take_levels(const bf_cuda_joint_params &q, int64_t i, bf_part *part, int at,
+                            int first, int levels, int bottom, int64_t *words) {
     const int least = bf_window_bottom(bottom, levels - 1) - part->layout.exponent;
     const int top = bottom - part->layout.exponent, skipped = least > 0 ? least / 32 : 0;
     const int limbs = (top - 32 * skipped + 128) / 32 + 2;
-    for (int i = 0; i < limbs; i++) words[at + i] = 0;
+    for (int k = 0; k < limbs; k++) words[at + k] = 0;
     for (int l = 0; l < levels; l++)
         add_sum(words + at, bf_window_bottom(bottom, l) - part->layout.exponent - 32 * skipped,
-                (bf_i128)(int64_t)sums[l].lo + (bf_i128)(int64_t)sums[l].hi * ((bf_i128)1 << 32));
+                sum_at(q, i, first + l));
     bf_limbs_carry(words + at, limbs);
     part->at = at;
     part->layout.limbs = limbs;
     part->layout.exponent += 32 * skipped;
 }
 
-__device__ void finish(const bf_cuda_joint_params &q, int64_t r, bf_signed *numbers) {
+__device__ void finish(const bf_cuda_joint_params &q, int64_t i, bf_signed *numbers) {
     const bf_cuda_axis_params &p = q.axis;
     const bf_cuda_joint::windows &chosen = q.board->chosen;
-    const bf_cuda_joint_sum *sums = q.sums + (r - q.first) * q.levels;
     bf_parts parts = bf_parts_of(p.kind, p.dtype);
     int64_t words[WORDS];
-    int at = BF_SUM_LIMBS;
-    for (int i = 0; i < BF_SUM_LIMBS; i++) words[i] = 0;
-    words[BF_SUM_COUNT] = bf_cuda_axis_line_of(p.at, r).length;
-    for (int i = 0; i < parts.count; i++) {
-        bf_part *part = &parts.part[i];
+    int at = BF_SUM_LIMBS, first = 0;
+    for (int k = 0; k < BF_SUM_LIMBS; k++) words[k] = 0;
+    words[BF_SUM_COUNT] = bf_cuda_axis_line_of(p.at, q.first + i).length;
+    for (int k = 0; k < parts.count; k++) {
+        bf_part *part = &parts.part[k];
         const int levels = bf_cuda_joint::levels_of(part->a + part->b, chosen.variant);
-        take_levels(part, at, sums, levels, chosen.bottom[i], words);
-        sums += levels;
+        take_levels(q, i, part, at, first, levels, chosen.bottom[k], words);
+        first += levels;
         at += part->layout.limbs;
     }
-    bf_cuda_joint_write(p, r, {p.dtype, &parts, words}, numbers);
+    bf_cuda_joint_write(p, q.first + i, {p.dtype, &parts, words}, numbers);
 }
 
 __global__ void __launch_bounds__(THREADS_OF_BLOCK)
@@ -64,13 +123,23 @@ __global__ void __launch_bounds__(THREADS_OF_BLOCK)
     if (bf_cuda_axis_is_wrong(q.axis)) return;
     const int64_t thread = (int64_t)blockIdx.x * THREADS_OF_BLOCK + threadIdx.x;
     for (const int64_t i : bf_cuda_indices<THREADS_OF_BLOCK>(q.end - q.first))
-        if (!bf_cuda_joint_is_marked(q, q.first + i))
-            finish(q, q.first + i, q.numbers + thread * BF_JOINT_ROOM);
+        if (bf_cuda_joint_has(q.left, i)) finish(q, i, q.numbers + thread * BF_JOINT_ROOM);
+}
+
+cudaError_t launch_proof(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, q.end - q.first, PROVING_THREADS),
+                                 PROVING_THREADS, 0, false, false};
+    switch (q.axis.kind) {
+    case BF_KIND_POWERS: return bf_cuda_launch(cuda, prove_results<BF_KIND_POWERS>, shape, q);
+    case BF_KIND_COMOMENTS: return bf_cuda_launch(cuda, prove_results<BF_KIND_COMOMENTS>, shape, q);
+    default: return bf_cuda_launch(cuda, prove_results<BF_KIND_WEIGHTED>, shape, q);
+    }
 }
 
 } // namespace
 
 cudaError_t bf_cuda_joint_launch_finish(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     const bf_cuda_shape shape = {cuda->multiprocessors, THREADS_OF_BLOCK, 0, false, false};
-    return bf_cuda_launch(cuda, finish_results, shape, q);
+    const cudaError_t error = launch_proof(cuda, q);
+    return error == cudaSuccess ? bf_cuda_launch(cuda, finish_results, shape, q) : error;
 }

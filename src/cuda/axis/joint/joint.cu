@@ -58,6 +58,7 @@ size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
     q->board = (bf_cuda_joint_board *)part(1, sizeof *q->board);
     q->words = (int64_t *)part(word_slots(cuda) * words, sizeof *q->words);
     q->marks = (unsigned *)part(batch / 32 + 1, sizeof *q->marks);
+    q->left = (unsigned *)part(batch / 32 + 1, sizeof *q->left);
     q->sums = (bf_cuda_joint_sum *)part(batch * q->levels, sizeof *q->sums);
     q->units = (bf_cuda_joint_unit *)part(units_of(at), sizeof *q->units);
     q->numbers = (bf_signed *)part(finishers(cuda) * BF_JOINT_ROOM, sizeof *q->numbers);
@@ -89,6 +90,8 @@ cudaError_t enqueue_batch(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     cudaError_t error = clear(cuda, (char *)q.board + counters, sizeof *q.board - counters);
     if (error == cudaSuccess)
         error = clear(cuda, q.marks, (size_t)(n / 32 + 1) * sizeof *q.marks, windows ? 0 : 0xff);
+    if (error == cudaSuccess && windows)
+        error = clear(cuda, q.left, (size_t)(n / 32 + 1) * sizeof *q.left);
     if (error == cudaSuccess && windows)
         error = clear(cuda, q.sums, (size_t)(n * q.levels) * sizeof *q.sums);
     if (error == cudaSuccess && windows) error = bf_cuda_joint_launch_windows(cuda, q);

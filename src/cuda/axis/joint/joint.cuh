@@ -5,7 +5,8 @@
  *   windows.cu  adds elements in windows (reduce/joint/windows.cuh), the same of the whole call. A
  *               result of which some element does not fit is marked.
  *   limbs.cu    takes the results that are marked in limbs (reduce/joint/limbs.cuh).
- *   finish.cu   makes the other results of the sums.
+ *   finish.cu   makes the other results of the sums, in doubles where these prove it
+ *               (estimate.cuh), else by the rules.
  *
  * Which way a result went does not show in it. */
 #ifndef BF_CUDA_AXIS_JOINT_JOINT_CUH
@@ -44,8 +45,9 @@ struct bf_cuda_joint_params {
     int levels;            /* each result's, if windows have the most */
     int64_t piece, pieces; /* each fibre's: a warp takes so many elements at a time */
     bf_cuda_joint_board *board;
-    bf_cuda_joint_sum *sums; /* `levels` for each result */
+    bf_cuda_joint_sum *sums; /* each level's of all results of the batch, one after another */
     unsigned *marks;         /* a bit for each result of the batch */
+    unsigned *left;          /* a bit for each that doubles do not prove */
     bf_cuda_joint_unit *units;
     int64_t *words;     /* the slots', and then those of the blocks of limbs.cu */
     bf_signed *numbers; /* BF_JOINT_ROOM for each thread that makes results */
@@ -64,10 +66,18 @@ static inline __host__ __device__ int bf_cuda_joint_words(const bf_parts &parts)
     return parts.words + 1;
 }
 
-static __device__ __forceinline__ bool bf_cuda_joint_is_marked(const bf_cuda_joint_params &q,
-                                                               int64_t r) {
-    const int64_t i = r - q.first;
-    return (q.marks[i / 32] >> (i % 32) & 1) != 0;
+/* Result i of the batch: is its bit set? Sets it. */
+static __device__ __forceinline__ bool bf_cuda_joint_has(const unsigned *bits, int64_t i) {
+    return (bits[i / 32] >> (i % 32) & 1) != 0;
+}
+static __device__ __forceinline__ void bf_cuda_joint_set(unsigned *bits, int64_t i) {
+    atomicOr(&bits[i / 32], 1u << (i % 32));
+}
+
+/* The sum of a level of result i of the batch. */
+static __device__ __forceinline__ bf_cuda_joint_sum *
+bf_cuda_joint_sum_of(const bf_cuda_joint_params &q, int64_t i, int level) {
+    return &q.sums[level * (q.end - q.first) + i];
 }
 
 /* Writes a result of exact sums; numbers is room. */

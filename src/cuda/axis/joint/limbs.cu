@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(LIST_THREADS)
     if (bf_cuda_axis_is_wrong(q.axis)) return;
     for (const int64_t i : bf_cuda_indices<LIST_THREADS>(q.end - q.first)) {
         const int64_t r = q.first + i;
-        if (!bf_cuda_joint_is_marked(q, r)) continue;
+        if (!bf_cuda_joint_has(q.marks, i)) continue;
         const int64_t length = bf_cuda_axis_line_of(q.axis.at, r).length;
         int64_t units = 1;
         int slot = -1;

@@ -82,18 +82,15 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
         }
         return fits;
     }
-    __device__ void mark(int64_t r) const {
-        atomicOr(&q.marks[(r - q.first) / 32], 1u << ((r - q.first) % 32));
-    }
     __device__ void add(int64_t r, int level, bf_cuda_pair sum) const {
-        bf_cuda_joint_sum *to = &q.sums[(r - q.first) * q.levels + level];
+        bf_cuda_joint_sum *to = bf_cuda_joint_sum_of(q, r - q.first, level);
         atomicAdd(&to->lo, (unsigned long long)sum.lo);
         atomicAdd(&to->hi, (unsigned long long)sum.hi);
     }
     /* The lanes of a warp have taken elements of the same result. */
     __device__ void leave_together(int64_t r, bool fits) {
         const bool first = threadIdx.x % BF_CUDA_WARP == 0;
-        if (!__all_sync(~0u, fits) && first) mark(r);
+        if (!__all_sync(~0u, fits) && first) bf_cuda_joint_set(q.marks, r - q.first);
         for (int l = 0; l < Parts::levels; l++) {
             const bf_cuda_pair sum = bf_cuda_warp_sum(sums[l][threadIdx.x]);
             if (first) add(r, l, sum);
@@ -103,7 +100,7 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
     /* Each lane has taken those of a result of its own; -1: of none. */
     __device__ void leave(int64_t r, bool fits) {
         if (r < 0) return;
-        if (!fits) mark(r);
+        if (!fits) bf_cuda_joint_set(q.marks, r - q.first);
         for (int l = 0; l < Parts::levels; l++) {
             const int64_t x = sums[l][threadIdx.x];
             add(r, l, {x & 0xffffffff, x >> 32});

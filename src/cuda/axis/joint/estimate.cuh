@@ -1,0 +1,152 @@
+/* Numbers in two doubles with a bound of their error, and results of joint kinds made of them: the
+ * textbook's formulas. A result whose two ends round alike is proven (Ziv); the rules make others.
+ */
+#ifndef BF_CUDA_AXIS_JOINT_ESTIMATE_CUH
+#define BF_CUDA_AXIS_JOINT_ESTIMATE_CUH
+
+#include "rules/number/format.h"
+#include "rules/reduce/sum_window.h"
+#include "rules/reduce/terms.h"
+#include <bitfold/reduce.h>
+
+#include <math.h>
+
+/* high + low, which lacks at most `error`, but for what rounding makes of that. */
+struct bf_cuda_estimate {
+    double high, low, error;
+};
+
+namespace bf_cuda_estimates {
+
+using number = bf_cuda_estimate;
+
+BF_RULE number exactly(double x) { return {x, 0, 0}; }
+
+BF_RULE number normal(double high, double low, double error) {
+    number x = {0, 0, error};
+    x.high = bf_two_sum(high, low, &x.low);
+    return x;
+}
+
+BF_RULE number operator-(number x) { return {-x.high, -x.low, x.error}; }
+
+BF_RULE number operator+(number x, number y) {
+    double rest;
+    const double high = bf_two_sum(x.high, y.high, &rest);
+    return normal(high, rest + (x.low + y.low),
+                  x.error + y.error + (fabs(x.high) + fabs(y.high)) * 0x1p-103);
+}
+
+BF_RULE number operator-(number x, number y) { return x + -y; }
+
+/* Where the product is so small that its rest is no double, nothing is known of it. */
+BF_RULE number operator*(number x, number y) {
+    const double high = x.high * y.high, size = fabs(high);
+    const double low = fma(x.high, y.high, -high) + (x.high * y.low + x.low * y.high);
+    const bool vanishes = size < 0x1p-900 && x.high != 0 && y.high != 0;
+    return normal(high, low,
+                  vanishes ? (double)INFINITY
+                           : fabs(x.high) * y.error + fabs(y.high) * x.error + x.error * y.error +
+                                 size * 0x1p-100);
+}
+
+BF_RULE bool is_sure(number x) { return x.error < fabs(x.high) * 0x1p-20; }
+
+BF_RULE number operator/(number x, number y) {
+    const double high = x.high / y.high, size = fabs(high);
+    const double low = ((x.low - fma(high, y.high, -x.high)) - high * y.low) / y.high;
+    const double error = 1.5 * (x.error + size * y.error) / fabs(y.high) + size * 0x1p-99;
+    return normal(high, low, is_sure(y) && fabs(x.high) > 0x1p-900 ? error : (double)INFINITY);
+}
+
+BF_RULE number root(number x) {
+    const double high = sqrt(x.high), low = (x.low - fma(high, high, -x.high)) / (high + high);
+    const double error = x.error / high + high * 0x1p-99;
+    return normal(high, low, is_sure(x) && x.high > 0x1p-900 ? error : (double)INFINITY);
+}
+
+/* n * (sum of x y) - (sum of x) (sum of y) */
+BF_RULE number spread(number n, number x, number y, number xy) { return n * xy - x * y; }
+
+/* The sum of the n levels of a window, from the top one on, whose last bit is 2^bottom. Spoils
+ * them: each becomes at most half of a unit of the one above, so that nothing cancels. */
+BF_RULE number of_levels(int64_t *level, int n, int bottom) {
+    const int step = BF_WINDOW_BITS + 1, last = bf_window_bottom(bottom, n - 1);
+    const int64_t half = (int64_t)1 << BF_WINDOW_BITS, most = (int64_t)1 << 61;
+    bool fits = bottom <= 900 && last >= -900;
+    number sum = exactly(0);
+    for (int l = n - 1; l >= 0; l--) {
+        fits = fits && level[l] > -most && level[l] < most;
+        if (l == 0) break;
+        const int64_t carry = (level[l] + half) >> step;
+        level[l] -= carry << step;
+        level[l - 1] += carry;
+    }
+    for (int l = 0; l < n; l++) {
+        const double high = (double)level[l], low = (double)(level[l] - (int64_t)high);
+        const int exponent = bf_window_bottom(bottom, l);
+        const uint64_t power = (uint64_t)(exponent + 1023) << 52;
+        double unit;
+        memcpy(&unit, &power, sizeof unit);
+        sum = sum + number{high * unit, low * unit, 0};
+    }
+    return fits ? sum : number{0, 0, (double)INFINITY};
+}
+
+/* --- results, of sums in the order of bf_kind_part --- */
+
+BF_RULE number of_pairs(bf_reduction op, number n, int ddof, const number (&sum)[5]) {
+    const number x = sum[0], y = sum[1], xy = spread(n, x, y, sum[3]);
+    if (op == BF_COV) return xy / (n * (n - exactly(ddof)));
+    const number xx = spread(n, x, x, sum[2]);
+    if (op == BF_SLOPE) return xy / xx;
+    if (op == BF_INTERCEPT) return (y * xx - xy * x) / (n * xx);
+    const number both = xx * spread(n, y, y, sum[4]);
+    return op == BF_R2 ? xy * xy / both : xy / root(both);
+}
+
+BF_RULE number of_weights(bf_reduction op, int ddof, bool reliability, const number (&sum)[5]) {
+    const number w = sum[0], ww = sum[1], wx = sum[2], wxx = sum[3];
+    if (op == BF_WMEAN) return wx / w;
+    number below = w * w;
+    below = below - exactly(ddof) * (reliability ? ww : w);
+    const number variance = spread(w, wx, wx, wxx) / below;
+    if (!(below.high > 0)) return {0, 0, (double)INFINITY};
+    return op == BF_WSTD ? root(variance) : variance;
+}
+
+BF_RULE number of_powers(bf_reduction op, number n, int ddof, const number (&sum)[5]) {
+    const number one = exactly(1), two = exactly(2), three = exactly(3), six = exactly(6);
+    const number x = sum[0], xx = sum[1], second = spread(n, x, x, xx);
+    if (op == BF_SKEW) {
+        const number third = n * n * sum[2] - three * n * x * xx + two * x * x * x;
+        const number skew = third / (second * root(second));
+        return ddof > 0 ? skew * root(n * (n - one)) / (n - two) : skew;
+    }
+    const number fourth = n * n * n * sum[3] - exactly(4) * n * n * x * sum[2] +
+                          six * n * x * x * xx - three * x * x * x * x;
+    const number below = second * second, above = fourth - three * below;
+    if (ddof == 0) return above / below;
+    return (n - one) * ((n + one) * above + six * below) / ((n - two) * (n - three) * below);
+}
+
+/* Returns whether the result is proven. */
+BF_RULE bool is_proven(number x, bf_dtype to, uint64_t *bits) {
+    const double error = 2 * x.error;
+    if (!(fabs(x.high) > 1e-250 && fabs(x.high) < 1e250)) return false;
+    if (to == BF_F64) {
+        const double found = x.high + (x.low + error);
+        memcpy(bits, &found, sizeof found);
+        return found == x.high + (x.low - error);
+    }
+    double rest, sum = bf_two_sum(x.high, x.low + error, &rest);
+    const float above = (float)bf_round_odd(sum, rest);
+    sum = bf_two_sum(x.high, x.low - error, &rest);
+    *bits = 0;
+    memcpy(bits, &above, sizeof above); /* low bytes come first */
+    return above == (float)bf_round_odd(sum, rest) && fabsf(above) <= 3.4028234663852886e38f;
+}
+
+} // namespace bf_cuda_estimates
+
+#endif
