@@ -6,6 +6,7 @@
 #include "cuda/axis/joint/estimate.cuh"
 #include "rules/reduce/joint.h"
 #include "rules/reduce/sum.h"
+#include "rules/reduce/totals.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +75,7 @@ uint64_t bits_by_rules(const problem &p) {
     return bf_joint_result(kind, p.op, BF_F64, words, &p.options, bf_format_of(p.to));
 }
 
-/* The sum of x^i y^j, in levels of which the lower ones may be negative. */
+/* The sum of x^i y^j, of its leading bits, or in levels of which the lower ones may be negative. */
 number sum_of(const problem &p, int i, int j) {
     bf_i128 sum = 0;
     int64_t level[LEVELS];
@@ -84,6 +85,9 @@ number sum_of(const problem &p, int i, int j) {
         for (int b = 0; b < j; b++) term *= p.y[k];
         sum += term;
     }
+    bool negative;
+    const bf_leading leading = bf_leading_of_i128(sum, (i + j) * p.unit, &negative);
+    if (below(2) != 0) return of_leading(leading, negative);
     const int step = BF_WINDOW_BITS + 1;
     for (int l = LEVELS - 1; l > 0; l--) {
         level[l] = (int64_t)(sum & (((int64_t)1 << step) - 1));
@@ -100,9 +104,7 @@ number estimate_of(const problem &p) {
     number sum[BF_PARTS_MOST];
     for (int k = 0; k < BF_PARTS_MOST && bf_kind_part(kind, k) != 0; k++)
         sum[k] = sum_of(p, bf_kind_part(kind, k) >> 4, bf_kind_part(kind, k) & 15);
-    if (kind == BF_KIND_POWERS) return of_powers(p.op, n, p.options.ddof, sum);
-    if (kind == BF_KIND_COMOMENTS) return of_pairs(p.op, n, p.options.ddof, sum);
-    return of_weights(p.op, p.options.ddof, p.options.weights == BF_WEIGHTS_RELIABILITY, sum);
+    return of_kind(kind, p.op, n, &p.options, sum);
 }
 
 void what_is_proven_is_right(void **) {

@@ -4,7 +4,8 @@
 #ifndef BF_CUDA_AXIS_JOINT_ESTIMATE_CUH
 #define BF_CUDA_AXIS_JOINT_ESTIMATE_CUH
 
-#include "rules/number/format.h"
+#include "rules/number/wide.h"
+#include "rules/reduce/kind.h"
 #include "rules/reduce/sum_window.h"
 #include "rules/reduce/terms.h"
 #include <bitfold/reduce.h>
@@ -68,6 +69,25 @@ BF_RULE number root(number x) {
 /* n * (sum of x y) - (sum of x) (sum of y) */
 BF_RULE number spread(number n, number x, number y, number xy) { return n * xy - x * y; }
 
+/* 2^exponent, from -900 to 900. */
+BF_RULE double power(int exponent) {
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+BF_RULE number of_leading(bf_leading x, bool negative) {
+    const int last = x.exponent + 22, first = last + 53; /* the last bits of both */
+    const uint64_t mask = ((uint64_t)1 << 53) - 1;
+    if (x.bits == 0) return exactly(0);
+    if (last < -900 || first > 900) return {0, 0, (double)INFINITY};
+    const double high = (double)(uint64_t)(x.bits >> 75) * power(first);
+    const double low = (double)((uint64_t)(x.bits >> 22) & mask) * power(last);
+    const number size = {high, low, high * 0x1p-103};
+    return negative ? -size : size;
+}
+
 /* The sum of the n levels of a window, from the top one on, whose last bit is 2^bottom. Spoils
  * them: each becomes at most half of a unit of the one above, so that nothing cancels. */
 BF_RULE number of_levels(int64_t *level, int n, int bottom) {
@@ -85,9 +105,7 @@ BF_RULE number of_levels(int64_t *level, int n, int bottom) {
     for (int l = 0; l < n; l++) {
         const double high = (double)level[l], low = (double)(level[l] - (int64_t)high);
         const int exponent = bf_window_bottom(bottom, l);
-        const uint64_t power = (uint64_t)(exponent + 1023) << 52;
-        double unit;
-        memcpy(&unit, &power, sizeof unit);
+        const double unit = power(exponent);
         sum = sum + number{high * unit, low * unit, 0};
     }
     return fits ? sum : number{0, 0, (double)INFINITY};
@@ -128,6 +146,15 @@ BF_RULE number of_powers(bf_reduction op, number n, int ddof, const number (&sum
     const number below = second * second, above = fourth - three * below;
     if (ddof == 0) return above / below;
     return (n - one) * ((n + one) * above + six * below) / ((n - two) * (n - three) * below);
+}
+
+BF_RULE number of_kind(bf_kind kind, bf_reduction op, number n, const bf_reduce_options *options,
+                       const number (&sum)[5]) {
+    switch (kind) {
+    case BF_KIND_POWERS: return of_powers(op, n, options->ddof, sum);
+    case BF_KIND_COMOMENTS: return of_pairs(op, n, options->ddof, sum);
+    default: return of_weights(op, options->ddof, options->weights == BF_WEIGHTS_RELIABILITY, sum);
+    }
 }
 
 /* Returns whether the result is proven. */

@@ -1,7 +1,6 @@
 /* Results from the sums of windows. */
 #include "cuda/axis/joint/joint.cuh"
 
-#include "cuda/axis/joint/estimate.cuh"
 #include "cuda/runtime/launch.cuh"
 
 namespace {
@@ -50,16 +49,7 @@ template <bf_kind Kind> __device__ bool prove(const bf_cuda_joint_params &q, int
         first += levels;
     }
     const int64_t length = bf_cuda_axis_line_of(p.at, q.first + i).length;
-    const bf_cuda_estimate n = bf_cuda_estimates::exactly((double)length);
-    const bf_cuda_estimate x =
-        Kind == BF_KIND_POWERS ? bf_cuda_estimates::of_powers(p.op, n, p.ddof, sum)
-        : Kind == BF_KIND_COMOMENTS
-            ? bf_cuda_estimates::of_pairs(p.op, n, p.ddof, sum)
-            : bf_cuda_estimates::of_weights(p.op, p.ddof, p.weights == BF_WEIGHTS_RELIABILITY, sum);
-    uint64_t bits;
-    if (!bf_cuda_estimates::is_proven(x, p.to, &bits)) return false;
-    bf_cuda_axis_store_fit(p, q.first + i, bits, true);
-    return true;
+    return bf_cuda_joint_prove<Kind>(p, q.first + i, length, sum);
 }
 
 template <bf_kind Kind>
@@ -139,7 +129,8 @@ cudaError_t launch_proof(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
 } // namespace
 
 cudaError_t bf_cuda_joint_launch_finish(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    const bf_cuda_shape shape = {cuda->multiprocessors, THREADS_OF_BLOCK, 0, false, false};
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, q.end - q.first, THREADS_OF_BLOCK, 1),
+                                 THREADS_OF_BLOCK, 0, false, false};
     const cudaError_t error = launch_proof(cuda, q);
     return error == cudaSuccess ? bf_cuda_launch(cuda, finish_results, shape, q) : error;
 }

@@ -9,7 +9,7 @@ namespace {
 
 enum { BATCH = 1 << 17, LEAST_PIECE = 1 << 11, LEAST_PIECE_ACROSS = 1 << 8 };
 
-const bf_cuda_part_kind scratch_part = {};
+const bf_cuda_part_kind scratch_part = {}, words_part = {};
 
 /* The levels of all parts of a kind, in windows with the most. */
 int levels_of(const bf_parts &parts) {
@@ -18,20 +18,6 @@ int levels_of(const bf_parts &parts) {
         levels += bf_cuda_joint::levels_of(parts.part[i].a + parts.part[i].b,
                                            bf_cuda_joint::VARIANTS - 1);
     return levels;
-}
-
-int64_t limbs_blocks(const bf_cuda *cuda) {
-    return (int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors;
-}
-
-int64_t word_slots(const bf_cuda *cuda) {
-    return BF_CUDA_JOINT_SLOTS + limbs_blocks(cuda) * BF_CUDA_JOINT_PENDING;
-}
-
-/* Threads that make results. */
-int64_t finishers(const bf_cuda *cuda) {
-    return bf_cuda_most((int64_t)BF_CUDA_JOINT_FINISHERS * cuda->multiprocessors,
-                        limbs_blocks(cuda) * BF_CUDA_JOINT_PENDING);
 }
 
 /* The results of a batch: whole slots. */
@@ -46,22 +32,28 @@ int64_t units_of(const bf_cuda_axis_layout &at) {
     return batch + elements / BF_CUDA_JOINT_GIANT + 1;
 }
 
+/* Threads that make results. */
+int64_t finishers(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    const int64_t most = (int64_t)BF_CUDA_JOINT_FINISHERS * cuda->multiprocessors;
+    return bf_cuda_most(bf_cuda_least(most, batch_of(q.axis.at) + BF_CUDA_JOINT_FINISHERS),
+                        q.blocks * BF_CUDA_JOINT_PENDING);
+}
+
 /* Divides memory, or, of NULL, returns its bytes. */
 size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
     const bf_cuda_axis_layout &at = q->axis.at;
     const int64_t batch = batch_of(at);
-    const int words = bf_cuda_joint_words(bf_parts_of(q->axis.kind, q->axis.dtype));
     char *next = memory;
     const auto part = [&](int64_t n, size_t each) {
         return bf_cuda_next_part(&next, (size_t)n * each);
     };
     q->board = (bf_cuda_joint_board *)part(1, sizeof *q->board);
-    q->words = (int64_t *)part(word_slots(cuda) * words, sizeof *q->words);
     q->marks = (unsigned *)part(batch / 32 + 1, sizeof *q->marks);
     q->left = (unsigned *)part(batch / 32 + 1, sizeof *q->left);
     q->sums = (bf_cuda_joint_sum *)part(batch * q->levels, sizeof *q->sums);
     q->units = (bf_cuda_joint_unit *)part(units_of(at), sizeof *q->units);
-    q->numbers = (bf_signed *)part(finishers(cuda) * BF_JOINT_ROOM, sizeof *q->numbers);
+    q->shorts = (int64_t *)part(batch, sizeof *q->shorts);
+    q->numbers = (bf_signed *)part(finishers(cuda, *q) * BF_JOINT_ROOM, sizeof *q->numbers);
     return (size_t)(next - memory);
 }
 
@@ -102,11 +94,8 @@ cudaError_t enqueue_batch(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
 
 cudaError_t enqueue_all(const bf_cuda *cuda, bf_cuda_joint_params *q) {
     const bf_cuda_axis_layout &at = q->axis.at;
-    const int words = bf_cuda_joint_words(bf_parts_of(q->axis.kind, q->axis.dtype));
-    cudaError_t error =
-        clear(cuda, q->words, (size_t)(word_slots(cuda) * words) * sizeof *q->words);
-    if (error == cudaSuccess && has_doubles(q->axis.dtype))
-        error = bf_cuda_joint_launch_choice(cuda, *q);
+    cudaError_t error = cudaSuccess;
+    if (has_doubles(q->axis.dtype)) error = bf_cuda_joint_launch_choice(cuda, *q);
     for (q->first = 0; q->first < at.results && error == cudaSuccess; q->first = q->end) {
         q->end = bf_cuda_least(q->first + batch_of(at), at.results);
         error = enqueue_batch(cuda, *q);
@@ -118,16 +107,23 @@ cudaError_t enqueue_all(const bf_cuda *cuda, bf_cuda_joint_params *q) {
 
 bf_status bf_cuda_axis_enqueue_joint(bf_context *context, const bf_cuda_axis_params &p) {
     bf_cuda *cuda = context->cuda;
+    const bf_parts parts = bf_parts_of(p.kind, p.dtype);
     bf_cuda_joint_params q = {};
     q.axis = p;
     q.axis.along = bf_cuda_axis_is_along(p.at);
-    q.levels = levels_of(bf_parts_of(p.kind, p.dtype));
+    q.levels = levels_of(parts);
+    q.blocks =
+        bf_cuda_least((int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors, units_of(p.at));
     if (p.at.offsets == NULL) set_pieces(cuda, &q);
     bf_cuda_workspace *workspace = bf_cuda_workspace_of(context);
-    void *memory = workspace != NULL ? bf_cuda_workspace_part(context, workspace, &scratch_part,
-                                                              divide(cuda, &q, NULL))
-                                     : NULL;
-    if (memory == NULL) return BF_E_MEMORY;
+    if (workspace == NULL) return BF_E_MEMORY;
+    const int64_t words =
+        (BF_CUDA_JOINT_SLOTS + q.blocks * BF_CUDA_JOINT_PENDING) * bf_cuda_joint_words(parts);
+    q.words = (int64_t *)bf_cuda_workspace_part(context, workspace, &words_part,
+                                                (size_t)words * sizeof *q.words);
+    void *memory =
+        bf_cuda_workspace_part(context, workspace, &scratch_part, divide(cuda, &q, NULL));
+    if (q.words == NULL || memory == NULL) return BF_E_MEMORY;
     (void)divide(cuda, &q, (char *)memory);
     return bf_cuda_check(context, enqueue_all(cuda, &q), "sums of powers and of pairs");
 }

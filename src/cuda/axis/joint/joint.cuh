@@ -14,6 +14,7 @@
 
 #define BF_WIDE_JOINT 1 /* before rules/number/wide.h */
 
+#include "cuda/axis/joint/estimate.cuh"
 #include "cuda/axis/layout.cuh"
 #include "cuda/axis/store.cuh"
 #include "cuda/reduce/joint/windows.cuh"
@@ -23,8 +24,9 @@
 /* What the kernels share. Those of a batch begin with counters that are 0. */
 struct bf_cuda_joint_board {
     bf_cuda_joint::windows chosen;
-    unsigned long long units; /* all units of marked results */
-    unsigned slots;           /* long results among these */
+    unsigned long long units;  /* all units of longer marked results */
+    unsigned long long shorts; /* short ones */
+    unsigned slots;            /* long ones */
 };
 
 /* Elements [from, to) of a marked result. Several units of one add to words that they share: those
@@ -49,14 +51,17 @@ struct bf_cuda_joint_params {
     unsigned *marks;         /* a bit for each result of the batch */
     unsigned *left;          /* a bit for each that doubles do not prove */
     bf_cuda_joint_unit *units;
-    int64_t *words;     /* the slots', and then those of the blocks of limbs.cu */
+    int64_t *shorts;    /* marked results of few elements */
+    int64_t blocks;     /* blocks of limbs.cu */
+    int64_t *words;     /* the slots', and then those of these blocks; 0 before and after a call */
     bf_signed *numbers; /* BF_JOINT_ROOM for each thread that makes results */
 };
 
 enum {
     BF_CUDA_JOINT_GIANT = 1 << 16, /* elements of a unit */
     BF_CUDA_JOINT_SLOTS = 1024,
-    BF_CUDA_JOINT_PENDING = 8,      /* results that a block of limbs.cu makes at a time */
+    BF_CUDA_JOINT_SHORT = 512,      /* elements of a result that has a lane's column of limbs */
+    BF_CUDA_JOINT_PENDING = 32,     /* results that a block of limbs.cu makes at a time */
     BF_CUDA_JOINT_LIMBS_BLOCKS = 2, /* so many share a multiprocessor */
     BF_CUDA_JOINT_FINISHERS = 64    /* threads that make results on a multiprocessor */
 };
@@ -80,14 +85,33 @@ bf_cuda_joint_sum_of(const bf_cuda_joint_params &q, int64_t i, int level) {
     return &q.sums[level * (q.end - q.first) + i];
 }
 
-/* Writes a result of exact sums; numbers is room. */
-static __device__ void bf_cuda_joint_write(const bf_cuda_axis_params &p, int64_t r,
-                                           const bf_joint_sums &sums, bf_signed *numbers) {
+static __device__ bf_reduce_options bf_cuda_joint_options(const bf_cuda_axis_params &p) {
     bf_reduce_options o;
     memset(&o, 0, sizeof o);
     o.nan = p.nan;
     o.ddof = p.ddof;
     o.weights = p.weights;
+    return o;
+}
+
+/* Writes the result of n elements, or pairs, none of them infinite, if doubles prove it. */
+template <bf_kind Kind>
+static __device__ __forceinline__ bool bf_cuda_joint_prove(const bf_cuda_axis_params &p, int64_t r,
+                                                           int64_t n,
+                                                           const bf_cuda_estimate (&sum)[5]) {
+    const bf_reduce_options o = bf_cuda_joint_options(p);
+    const bf_cuda_estimate x =
+        bf_cuda_estimates::of_kind(Kind, p.op, bf_cuda_estimates::exactly((double)n), &o, sum);
+    uint64_t bits;
+    if (!bf_cuda_estimates::is_proven(x, p.to, &bits)) return false;
+    bf_cuda_axis_store_fit(p, r, bits, true);
+    return true;
+}
+
+/* Writes a result of exact sums by the rules; numbers is room. */
+static __device__ void bf_cuda_joint_write(const bf_cuda_axis_params &p, int64_t r,
+                                           const bf_joint_sums &sums, bf_signed *numbers) {
+    const bf_reduce_options o = bf_cuda_joint_options(p);
     if (p.nan == BF_NAN_ERROR && sums.words[BF_SUM_NAN] > 0)
         bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
     const uint64_t bits = bf_joint_bits(p.kind, p.op, &sums, &o, bf_format_of(p.to), numbers);

@@ -1,5 +1,5 @@
-/* Results that fit no window, and those of integers of 64 bits: a block takes units of their
- * elements in limbs. */
+/* Results that fit no window, and those of integers of 64 bits, in limbs: a block takes units of
+ * the elements of one, in columns for each lane, or short ones, each in a lane's column. */
 #include "cuda/axis/joint/joint.cuh"
 
 #include "cuda/reduce/joint/limbs.cuh"
@@ -8,9 +8,11 @@
 
 namespace {
 
-enum { LIST_THREADS = 256, LIMBS_THREADS = 512 };
+enum { LIST_THREADS = 256, LIMBS_THREADS = 512, LIMBS_WARPS = LIMBS_THREADS / BF_CUDA_WARP };
+static_assert(BF_CUDA_JOINT_PENDING == (int)BF_CUDA_WARP, "a short result for each lane");
 
-/* Lists the units of all results that are marked. A long one has several, if there is a slot. */
+/* Lists short results that are marked, and the units of others. A long one has several, if there is
+ * a slot. */
 __global__ void __launch_bounds__(LIST_THREADS)
     list_units(const __grid_constant__ bf_cuda_joint_params q) {
     if (bf_cuda_axis_is_wrong(q.axis)) return;
@@ -18,6 +20,10 @@ __global__ void __launch_bounds__(LIST_THREADS)
         const int64_t r = q.first + i;
         if (!bf_cuda_joint_has(q.marks, i)) continue;
         const int64_t length = bf_cuda_axis_line_of(q.axis.at, r).length;
+        if (length <= BF_CUDA_JOINT_SHORT) {
+            q.shorts[atomicAdd(&q.board->shorts, 1ull)] = r;
+            continue;
+        }
         int64_t units = 1;
         int slot = -1;
         if (length > BF_CUDA_JOINT_GIANT) {
@@ -56,24 +62,55 @@ struct block {
     __device__ int64_t *own(int k) const {
         return words_of(BF_CUDA_JOINT_SLOTS + (int64_t)blockIdx.x * BF_CUDA_JOINT_PENDING + k);
     }
+    /* Takes elements `from`, from + step and so on below `to` of a result. */
     template <bf_kind Kind>
-    __device__ void take(const bf_cuda_joint_unit &u, int64_t *words) const {
+    __device__ void take(bf_cuda_joint_limbs &limbs, int64_t r, int64_t from, int64_t to,
+                         int64_t step) const {
         const bf_cuda_axis_params &p = q.axis;
-        const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, u.r);
-        bf_cuda_joint_limbs limbs;
-        limbs.open(parts, columns);
-        bf_cuda_joint_limbs_clear(parts, columns);
-        __syncthreads();
-        for (int64_t i = u.from + threadIdx.x; i < u.to; i += LIMBS_THREADS) {
+        const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
+        for (int64_t i = from; i < to; i += step) {
             const int64_t a = line.a + bf_cuda_axis_element(p.at, 0, i);
             const int64_t b = line.b + bf_cuda_axis_element(p.at, 1, i);
             limbs.take<Kind>(p.dtype, bf_cuda_element::load_bits(p.a, p.element, a),
                              p.b != nullptr ? bf_cuda_element::load_bits(p.b, p.element, b) : 0);
         }
+    }
+    template <bf_kind Kind>
+    __device__ void take_unit(const bf_cuda_joint_unit &u, int64_t *words) const {
+        bf_cuda_joint_limbs limbs;
+        limbs.open(parts, columns);
+        bf_cuda_joint_limbs_clear(parts, columns);
+        __syncthreads();
+        take<Kind>(limbs, u.r, u.from + threadIdx.x, u.to, LIMBS_THREADS);
         __syncthreads();
         limbs.add_counters(words);
         bf_cuda_joint_limbs_fold(parts, columns, words);
         __threadfence();
+        __syncthreads();
+    }
+    /* A result for each lane, of whose elements each warp takes some. */
+    template <bf_kind Kind> __device__ void take_shorts(int64_t first, int64_t count) const {
+        const int lane = (int)threadIdx.x % BF_CUDA_WARP, warp = (int)threadIdx.x / BF_CUDA_WARP;
+        const bool is_one = first + lane < count;
+        const int64_t r = is_one ? q.shorts[first + lane] : 0;
+        bf_cuda_joint_limbs limbs;
+        limbs.open(parts, columns);
+        bf_cuda_joint_limbs_clear(parts, columns);
+        __syncthreads();
+        if (is_one) {
+            take<Kind>(limbs, r, warp, bf_cuda_axis_line_of(q.axis.at, r).length, LIMBS_WARPS);
+            limbs.add_counters(own(lane));
+            if (warp == 0) d->words[lane] = own(lane);
+            if (warp == 0) d->r[lane] = r;
+        }
+        __syncthreads();
+        if (is_one)
+            bf_cuda_joint_limbs_each(parts, [&](int number, int word) {
+                if (number % LIMBS_WARPS == warp)
+                    own(lane)[word] =
+                        (int64_t)columns[number * BF_CUDA_WARP + lane] - BF_CUDA_LIMB_MIDDLE;
+            });
+        if (threadIdx.x == 0) d->count = (int)min(count - first, (int64_t)BF_CUDA_WARP);
         __syncthreads();
     }
     /* By one thread: are the elements of a result all there? */
@@ -84,19 +121,35 @@ struct block {
         __threadfence();
         return last;
     }
-    __device__ void finish(int k) const {
+    /* Is a result of these words proven? */
+    template <bf_kind Kind> __device__ bool prove(int64_t r, const int64_t *words) const {
+        bf_cuda_estimate sum[BF_PARTS_MOST];
+        if (words[BF_SUM_POS_INF] + words[BF_SUM_NEG_INF] + words[BF_SUM_INVALID] > 0) return false;
+        if (words[BF_SUM_NAN] > 0 && q.axis.nan != BF_NAN_SKIP) return false;
+        for (int i = 0; i < parts.count; i++) {
+            const bf_part &part = parts.part[i];
+            bool negative;
+            const bf_leading x = bf_leading_from_band(words + part.at, part.layout.limbs,
+                                                      part.layout.exponent, &negative);
+            sum[i] = bf_cuda_estimates::of_leading(x, negative);
+        }
+        return bf_cuda_joint_prove<Kind>(q.axis, r, bf_finish_count(words), sum);
+    }
+    template <bf_kind Kind> __device__ void finish(int k) const {
         int64_t *words = d->words[k];
         const bf_cuda_axis_params &p = q.axis;
         words[BF_SUM_COUNT] = bf_cuda_axis_line_of(p.at, d->r[k]).length;
+        if (prove<Kind>(d->r[k], words)) return;
         bf_sum_carry(p.kind, p.dtype, words);
         const bf_joint_sums sums = {p.dtype, &parts, words};
         const int64_t thread = (int64_t)blockIdx.x * BF_CUDA_JOINT_PENDING + k;
         bf_cuda_joint_write(p, d->r[k], sums, q.numbers + thread * BF_JOINT_ROOM);
     }
-    /* Makes the results on the desk, each by a thread of another warp, and clears the words. */
-    __device__ void finish_all() const {
-        const int k = (int)threadIdx.x / BF_CUDA_WARP;
-        if (threadIdx.x % BF_CUDA_WARP == 0 && k < d->count) finish(k);
+    /* Makes the results on the desk, and clears the words. */
+    template <bf_kind Kind> __device__ void finish_all() const {
+        constexpr int each = LIMBS_THREADS / BF_CUDA_JOINT_PENDING;
+        const int k = (int)threadIdx.x / each;
+        if (threadIdx.x % each == 0 && k < d->count) finish<Kind>(k);
         __syncthreads();
         for (int i = 0; i < d->count; i++)
             for (int w = (int)threadIdx.x; w < bf_cuda_joint_words(parts); w += LIMBS_THREADS)
@@ -120,21 +173,27 @@ __global__ void __launch_bounds__(LIMBS_THREADS, BF_CUDA_JOINT_LIMBS_BLOCKS)
     for (int64_t i = blockIdx.x; i < count; i += gridDim.x) {
         const bf_cuda_joint_unit u = q.units[i];
         int64_t *words = u.slot >= 0 ? b.words_of(u.slot) : b.own(d.count);
-        b.take<Kind>(u, words);
+        b.take_unit<Kind>(u, words);
         if (threadIdx.x == 0 && b.is_last(u, words)) {
             d.words[d.count] = words;
             d.r[d.count++] = u.r;
         }
         __syncthreads();
-        if (d.count == BF_CUDA_JOINT_PENDING) b.finish_all();
+        if (d.count == BF_CUDA_JOINT_PENDING) b.finish_all<Kind>();
     }
-    b.finish_all();
+    b.finish_all<Kind>();
+    const int64_t shorts = (int64_t)q.board->shorts;
+    for (int64_t i = blockIdx.x * (int64_t)BF_CUDA_WARP; i < shorts;
+         i += gridDim.x * (int64_t)BF_CUDA_WARP) {
+        b.take_shorts<Kind>(i, shorts);
+        b.finish_all<Kind>();
+    }
 }
 
 template <bf_kind Kind> cudaError_t launch_of(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     const bf_parts parts = bf_parts_of(Kind, q.axis.dtype);
-    const bf_cuda_shape shape = {(int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors,
-                                 LIMBS_THREADS, bf_cuda_joint_limbs_bytes(parts), false, false};
+    const bf_cuda_shape shape = {q.blocks, LIMBS_THREADS, bf_cuda_joint_limbs_bytes(parts), false,
+                                 false};
     return bf_cuda_launch(cuda, take_units<Kind>, shape, q);
 }
 
