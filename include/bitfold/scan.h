@@ -17,8 +17,8 @@
 #ifndef BITFOLD_SCAN_H
 #define BITFOLD_SCAN_H
 
+#include "axis.h"
 #include "order.h"
-#include "reduce.h"
 #include "state.h"
 
 #ifdef __cplusplus
@@ -83,6 +83,18 @@ BF_API bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf
  * was. Errors: as bf_scan, and BF_E_OVERFLOW for more than 2^62 elements in all. */
 BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
                                const bf_scan_options *options, const bf_array *values);
+
+/* Do the same for many lines or segments at once: each begins behind what a state of its number has
+ * absorbed, and that state absorbs it. Lines along axis are numbered as the fibres of
+ * bf_states_absorb_axes, segments as in bf_states_absorb_segments (axis.h), with offsets as in
+ * bf_scan_segments. So the chunks of a matrix go on where the last one ended. options->reverse is
+ * 0. On failure the states are as they were. The CPU does it, and refuses memory of a GPU. Errors:
+ * as bf_scan; BF_E_SHAPE also if there are not as many states as lines. */
+BF_API bf_status bf_states_scan(bf_states *states, const bf_array *array, int axis,
+                                const bf_scan_options *options, const bf_array *values);
+BF_API bf_status bf_states_scan_segments(bf_states *states, const bf_array *array,
+                                         const bf_array *offsets, const bf_scan_options *options,
+                                         const bf_array *values);
 
 /* ---- rolling windows ------------------------------------------------------------------------- */
 

@@ -23,6 +23,9 @@ typedef struct bf_scan_job {
     /* The carried words of what came before the one line (outer and inner are 1), which become
      * those of all that has come. NULL: nothing did, and nobody asks. */
     int64_t *words;
+    /* The carried words of what came before each line, or segment: those of (o, c) are number
+     * o * inner + c. NULL: nothing did. */
+    const int64_t *starts;
     /* The one line is made of segments [offsets[s], offsets[s + 1]) along its rows, from 0 to
      * length, and prefixes begin again with each: host memory. NULL: of one segment. */
     const int64_t *offsets;
@@ -67,7 +70,7 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
  * options refuse have been looked for, unless a job is queued. Memory has any alignment. */
 typedef struct bf_scan_backend {
-    /* dtype BF_I128, and jobs with words or offsets, are the CPU's alone. */
+    /* dtype BF_I128, and jobs with words, starts or offsets, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
     /* Windows; those of BF_I128, and quantiles, are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY,
      * BF_E_DEVICE, BF_E_CANCELLED; then values hold anything. */
@@ -88,7 +91,7 @@ static inline bool bf_scan_may_fail(const bf_scan_job *job) {
         return p->options.empty == NULL &&
                (job->exclusive || (is_float && p->options.nan == BF_NAN_SKIP));
     if (is_float || p->options.overflow != BF_OVERFLOW_ERROR) return false;
-    return p->kind != BF_KIND_SUM || job->words != NULL ||
+    return p->kind != BF_KIND_SUM || job->words != NULL || job->starts != NULL ||
            8 * bf_number_bytes(p->dtype) > bf_scan_spare_bits(job);
 }
 

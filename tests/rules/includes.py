@@ -34,7 +34,8 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
 # Order takes its lines as axes do, reduces them, and lists groups, also of tables, and whole rows. Groups of many keys are sorted.
-# Windows have quantiles, by the ranks of their elements. Scans find their segments as axes do.
+# Windows have quantiles, by the ranks of their elements. Scans find their segments as axes do,
+# and go on after their states.
 # What merges saved reductions also merges groups of tables.
 # The results of scans become a column of whole rows.
 # Expressions are programs of map's operations, which states absorb as they are computed.
@@ -42,7 +43,7 @@ MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
                   "cli/group/by.h", "cli/rows/whole.h"),
         "group": ("src/cpu/order/sorting.h",),
-        "scan": ("src/api/reduce/state.h", "src/api/axis/axis.h", "src/rules/order/quantile.h",
+        "scan": ("src/api/reduce/state.h", "src/api/axis/axis.h", "src/api/axis/states.h", "src/rules/order/quantile.h",
                  "src/cpu/order/sorting.h", "cli/rows/written.h"),
         "reduce": ("cli/group/by.h",),
         "expression": ("src/rules/map/map.h", "src/api/map/map.h", "src/seam/map.h",

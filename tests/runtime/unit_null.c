@@ -188,6 +188,13 @@ static void many_states(void **unused) {
     bf_states_info info = {.size = sizeof info};
     REFUSED(bf_states_describe(NULL, &info));
     REFUSED(bf_states_describe(w->states, NULL));
+    REFUSED(bf_states_scan(NULL, x, 0, NULL, &w->out_f64));
+    REFUSED(bf_states_scan(w->states, NULL, 0, NULL, &w->out_f64));
+    REFUSED(bf_states_scan(w->states, x, 0, NULL, NULL));
+    REFUSED(bf_states_scan_segments(NULL, x, i, NULL, &w->out_f64));
+    REFUSED(bf_states_scan_segments(w->states, NULL, i, NULL, &w->out_f64));
+    REFUSED(bf_states_scan_segments(w->states, x, NULL, NULL, &w->out_f64));
+    REFUSED(bf_states_scan_segments(w->states, x, i, NULL, NULL));
     REFUSED(bf_states_absorb_axes(NULL, x, &axis, 1));
     REFUSED(bf_states_absorb_axes(w->states, NULL, &axis, 1));
     REFUSED(bf_states_absorb_axes(w->states, x, NULL, 1));

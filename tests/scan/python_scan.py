@@ -302,6 +302,26 @@ class Forms(unittest.TestCase):
         self.assertRaises(bitfold.StateError, bitfold.cumulative_min, x, after=state)
         self.assertEqual((state.result(), state.info().count), (6, 8))
 
+    def test_chunks_of_lines_go_on_after_states(self):
+        rng = np.random.default_rng(5)
+        x = rng.normal(size=(40, 7)) * 10.0 ** rng.integers(-200, 200, (40, 7))
+        for axis in (0, 1):
+            states = bitfold.States("sum", "f64", x.shape[1 - axis])
+            parts = [bitfold.cumulative_sum(part, axis=axis, after=states) for part in np.array_split(x, 3, axis)]
+            np.testing.assert_array_equal(np.concatenate(parts, axis), bitfold.cumulative_sum(x, axis=axis))
+            np.testing.assert_array_equal(states.result(), bitfold.sum(x, axis=axis))
+        states = bitfold.States("max", "f64", 14)
+        bitfold.cumulative_max(x, by=np.arange(40) // 25, after=states)
+        more = bitfold.cumulative_max(x, offsets=[0, 2, 40], after=states)
+        np.testing.assert_array_equal(more[1], np.maximum(x[:25].max(0), x[:2].max(0)))
+        np.testing.assert_array_equal(more[-1], np.maximum(x[25:].max(0), x[2:].max(0)))
+        for wrong in ({"axis": 0, "reverse": True}, {"axis": 2}, {"axis": 1, "offsets": [0, 2, 40]}):
+            self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_max, x, after=states, **wrong)
+        for wrong in ({"axis": 0}, {}, {"offsets": [0, 40]}):
+            self.assertRaises(bitfold.ShapeError, bitfold.cumulative_max, x, after=states, **wrong)
+        self.assertRaises(bitfold.StateError, bitfold.cumulative_sum, x, after=states)
+        self.assertRaises(bitfold.DtypeError, bitfold.cumulative_max, x > 0, after=bitfold.States("max", "f64", 7), axis=0)
+
     def test_decimals_big_integers_and_times(self):
         from decimal import Decimal
 

@@ -479,6 +479,8 @@ CALL_MAKING(bf_states_create, bf_states, bf_states_destroy, w->context, BF_SUM, 
 CALL(bf_states_clear, w->states)
 CALL_STATES(bf_states_absorb_axes, &w->f64, &r.axis, 1)
 CALL_STATES(bf_states_absorb_segments, &w->f64, &r.places)
+CALL_STATES(bf_states_scan, &w->f64, 0, NULL, &w->out_f64)
+CALL_STATES(bf_states_scan_segments, &w->f64, &r.places, NULL, &w->out_f64)
 CALL_STATES(bf_states_absorb_index, &w->f64, &w->zeros)
 CALL(bf_states_absorb_pair_axes, w->dot_states, &w->f64, &w->f64, &(int){0}, 1)
 static bf_status call_bf_states_absorb_pair_segments(world *w) {
@@ -687,6 +689,8 @@ static const context_call context_calls[] = {
     ENTRY(bf_states_clear),
     ENTRY(bf_states_absorb_axes),
     ENTRY(bf_states_absorb_segments),
+    ENTRY(bf_states_scan),
+    ENTRY(bf_states_scan_segments),
     ENTRY(bf_states_absorb_index),
     ENTRY(bf_states_absorb_pair_axes),
     ENTRY(bf_states_absorb_pair_segments),

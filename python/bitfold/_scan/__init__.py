@@ -4,7 +4,7 @@ import ctypes
 from ctypes import POINTER, byref, c_int, c_size_t, c_void_p
 
 from .._arrays import NAMES, SIZES, Target, View, dtype_name, value_of
-from .._axis import offsets_of_runs
+from .._axis import States, offsets_of_runs
 from .._library import (
     CHECKS, DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, StateError, Value, lib,
 )  # fmt: skip
@@ -30,6 +30,8 @@ lib.declare(
         "bf_scan_dtype": (c_int, c_int, c_int, POINTER(_Options)),
         "bf_scan": (c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(_Options), POINTER(Array)),
         "bf_state_scan": (c_int, c_void_p, POINTER(Array), POINTER(_Options), POINTER(Array)),
+        "bf_states_scan": (c_int, c_void_p, POINTER(Array), c_int, POINTER(_Options), POINTER(Array)),
+        "bf_states_scan_segments": (c_int, c_void_p, *[POINTER(Array)] * 2, POINTER(_Options), POINTER(Array)),
         "bf_scan_segments": (c_int, c_void_p, c_int, *[POINTER(Array)] * 2, POINTER(_Options), POINTER(Array)),
     }
 )
@@ -72,24 +74,31 @@ def _write_initial(target, axis, reverse, number, name):
 
 def _refuse_both(axis, initial, offsets, by, after):
     """Refuses forms of a line that do not go together."""
-    if sum(each is not None for each in (offsets, by, after)) > 1:
+    many, cut = isinstance(after, States), offsets is not None or by is not None
+    if (offsets is not None and by is not None) or (cut and after is not None and not many):
         raise ArgumentError("offsets=, by= and after= say where sums begin: give one")
-    if axis not in (None, 0) or initial is not None:
+    if (axis not in (None, 0) and (cut or not many)) or initial is not None:
         raise ArgumentError("segments and what follows a state go along the first axis, without include_initial")
 
 
-def _scan_after(state, op, view, *arguments):
-    if state.info().op != op:
-        raise StateError(f"a cumulative_{op} goes on after a state of {op}, not of {state.info().op}")
+def _scan_after(state, op, view, where, *arguments):
+    """where: the axis, and a view of offsets or None."""
+    many, (axis, cut) = isinstance(state, States), where
+    own = state.op if many else state.info().op
+    if own != op:
+        raise StateError(f"a cumulative_{op} goes on after a state of {op}, not of {own}")
     if view.scale is not None:
         raise DtypeError("no decimals go on after a state")
-    state._context._call(lib.bf_state_scan, state._handle, byref(view.array), *arguments)
+    function = lib.bf_states_scan_segments if cut else lib.bf_states_scan if many else lib.bf_state_scan
+    given = [byref(cut.array)] if cut else [axis] if many else []
+    state._context._call(function, state._handle, byref(view.array), *given, *arguments)
 
 
-def _scan_segments(context, op, view, offsets, by, *arguments):
-    rows = view.array.shape[0]
-    cut = View(offsets_of_runs(by, rows, context) if offsets is None else offsets)
-    context._call(lib.bf_scan_segments, context._handle, OPS[op], byref(view.array), byref(cut.array), *arguments)
+def _cut_of(view, offsets, by, context):
+    """Returns a view of the offsets of segments; None: there are none."""
+    if offsets is None and by is None:
+        return None
+    return View(offsets_of_runs(by, view.array.shape[0], context) if offsets is None else offsets)
 
 
 def _scan(op, x, axis, dtype, context, out, offsets, by, after, check, initial=None, **options):
@@ -118,10 +127,13 @@ def _scan(op, x, axis, dtype, context, out, offsets, by, after, check, initial=N
     to = target.array
     if initial is not None:
         to = _write_initial(target, along, rules.reverse, initial, name)
+    cut = _cut_of(view, offsets, by, context)
     if after is not None:
-        _scan_after(after, op, view, byref(rules), byref(to))
+        _scan_after(after, op, view, (along, cut), byref(rules), byref(to))
     elif cut:
-        _scan_segments(context, op, view, offsets, by, byref(rules), byref(to))
+        context._call(
+            lib.bf_scan_segments, context._handle, OPS[op], byref(view.array), byref(cut.array), byref(rules), byref(to)
+        )
     else:
         context._call(lib.bf_scan, context._handle, OPS[op], byref(view.array), along, byref(rules), byref(to))
     return target.made
@@ -141,6 +153,7 @@ def cumulative_sum(
     The sums begin again with each segment of rows x[offsets[s]:offsets[s + 1]], or with each run of equal
     neighbouring keys in by, one for each row; offsets go from 0 to the number of rows. x is in the host's memory then.
     after: a State of sums, behind whose elements those of x come; it absorbs them, so that chunks follow each other.
+    States have one for each line along axis, or for each element of a row of each segment.
 
     Errors: RangeError (a sum does not fit), ArgumentError (x has no such axis; offsets that decrease or are not those
     of x), ShapeError (not one key for each row), NanError (a NaN under nan="error"), StateError (a state of something
@@ -158,6 +171,9 @@ def cumulative_sum(
     >>> state = bitfold.State("sum", "f64")
     >>> [bitfold.cumulative_sum(chunk, after=state) for chunk in (numpy.array([1e20, 1]), numpy.array([-1e20, 2]))]
     [array([1.e+20, 1.e+20]), array([1., 3.])]
+    >>> states = bitfold.States("sum", "i64", 2)
+    >>> [bitfold.cumulative_sum(numpy.array(rows), axis=0, after=states).tolist() for rows in ([[1, 2], [3, 4]], [[5, 6]])]
+    [[[1, 2], [4, 6]], [[9, 12]]]
     """
     return _scan(
         "sum", x, axis, dtype, context, out, offsets, by, after, check, 0 if include_initial else None, exclusive=exclusive, reverse=reverse,

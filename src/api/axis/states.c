@@ -374,6 +374,31 @@ bf_status bf_states_append(bf_states *into, const bf_states *from) {
     return bf_leave_both(into->context, from->context, merge_states(into, from, true));
 }
 
+/* ---- what follows ---------------------------------------------------------------------------- */
+
+bf_status bf_states_follow(const bf_states *s, const bf_array *array, int axis,
+                           const bf_array *offsets, bf_states **next) {
+    const chunk c = {array, NULL};
+    bf_states *made = NULL;
+    bf_status status = bf_states_make(s->context, s->op, s->dtype, s->count, &made);
+    if (status == BF_OK) status = merge_states(made, s, false);
+    if (status == BF_OK)
+        status = offsets != NULL ? absorb_placed(made, c, offsets, BF_ROWS_BY_OFFSETS)
+                                 : absorb_axes(made, c, &axis, 1);
+    if (status == BF_OK)
+        *next = made;
+    else
+        bf_states_destroy(made);
+    return status;
+}
+
+void bf_states_replace(bf_states *s, bf_states *next) {
+    const bf_states old = *s;
+    *s = *next;
+    *next = old;
+    bf_states_destroy(next);
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 bf_status bf_states_check_output(const bf_states *s, const bf_array *array) {

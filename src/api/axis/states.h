@@ -35,6 +35,13 @@ bool bf_states_have(bf_reduction op);
  * BF_E_SHAPE, BF_E_DEVICE. */
 bf_status bf_states_check_output(const bf_states *states, const bf_array *array);
 
+/* Makes states that are these when they have absorbed the array: along an axis, or, if offsets are
+ * not NULL, the rows of segments. */
+bf_status bf_states_follow(const bf_states *states, const bf_array *array, int axis,
+                           const bf_array *offsets, bf_states **next);
+/* The states become those, which are destroyed. */
+void bf_states_replace(bf_states *states, bf_states *next);
+
 /* Places a call where the states are. Errors: as bf_place. */
 bf_status bf_states_place(const bf_states *states);
 

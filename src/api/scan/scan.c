@@ -1,6 +1,7 @@
 /* Scans along an axis: arguments, arrays, and what must not fail half done. */
 #include "seam/scan.h"
 #include "api/axis/axis.h"
+#include "api/axis/states.h"
 #include "api/reduce/reduce.h"
 #include "api/reduce/state.h"
 #include "api/runtime/array.h"
@@ -120,7 +121,7 @@ static bf_status choose_place(scanning *s) {
                               .n = 3,
                               .memory = memory,
                               .cpu = s->array->dtype == BF_I128 || s->job.words != NULL ||
-                                     s->offsets != NULL,
+                                     s->job.starts != NULL || s->offsets != NULL,
                               .on_host = "the CPU scans"};
     bf_status status = bf_place(s->context, &demand);
     s->job.queued = s->queued && s->context->used != &bf_backend_cpu;
@@ -337,4 +338,85 @@ bf_status bf_state_scan(bf_state *state, const bf_array *array, const bf_scan_op
                         const bf_array *values) {
     if (state == NULL || !bf_enter(state->context)) return BF_E_ARGUMENT;
     return bf_leave(state->context, scan_after(state, array, options, values));
+}
+
+/* ---- after many states ----------------------------------------------------------------------- */
+
+static bf_status check_many(const scanning *s, const bf_states *states, int64_t lines) {
+    if (s->array->dtype != states->dtype)
+        return bf_fail(s->context, BF_E_DTYPE, "an array of %s after states of %s",
+                       bf_dtype_name(s->array->dtype), bf_dtype_name(states->dtype));
+    if (s->job.reverse)
+        return bf_fail(s->context, BF_E_ARGUMENT, "no prefix begins at the end after a state");
+    if (lines != states->count)
+        return bf_fail(s->context, BF_E_SHAPE, "there are %lld lines, and %lld states",
+                       (long long)lines, (long long)states->count);
+    return BF_OK;
+}
+
+/* Reads the words of all states to new memory. */
+static bf_status read_starts(scanning *s, const bf_states *states, int64_t **words) {
+    const size_t each = (size_t)bf_states_words(states->op, states->dtype) * sizeof **words;
+    *words = bf_alloc((size_t)states->count * each);
+    s->job.starts = *words;
+    if (*words == NULL) return bf_fail(s->context, BF_E_MEMORY, "no memory for states");
+    bf_status status = bf_states_place(states);
+    if (status != BF_OK) return status;
+    return states->on->axis->words(s->context, states->inside, 0, states->count, *words);
+}
+
+/* Scans lines, or segments, of checked arrays. The array is absorbed first: values may lie over it.
+ */
+static bf_status scan_on(scanning *s, bf_states *states, int axis) {
+    bf_states *next = NULL;
+    int64_t *words = NULL;
+    bf_status status = read_starts(s, states, &words);
+    if (status == BF_OK) status = bf_states_follow(states, s->array, axis, s->offsets, &next);
+    if (status == BF_OK) status = choose_place(s);
+    if (status == BF_OK) status = run_scan(s);
+    if (status == BF_OK)
+        bf_states_replace(states, next);
+    else
+        bf_states_destroy(next);
+    bf_free(words);
+    return status;
+}
+
+static bf_status scan_after_many(bf_states *states, const bf_array *array, int axis,
+                                 const bf_scan_options *options, const bf_array *values) {
+    scanning s = {.context = states->context, .array = array, .values = values};
+    bf_status status = open_scan(&s, states->op, options);
+    if (status == BF_OK) status = set_lines(&s, axis);
+    if (status == BF_OK) status = check_many(&s, states, s.job.outer * s.job.inner);
+    if (status != BF_OK || s.job.outer * s.job.length * s.job.inner == 0) return status;
+    return scan_on(&s, states, axis);
+}
+
+bf_status bf_states_scan(bf_states *states, const bf_array *array, int axis,
+                         const bf_scan_options *options, const bf_array *values) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, scan_after_many(states, array, axis, options, values));
+}
+
+static bf_status scan_segments_after(bf_states *states, const bf_array *array,
+                                     const bf_array *offsets, const bf_scan_options *options,
+                                     const bf_array *values) {
+    scanning s = {.context = states->context, .array = array, .values = values, .offsets = offsets};
+    int64_t *host = NULL;
+    bf_status status = open_scan(&s, states->op, options);
+    if (status == BF_OK) status = set_lines(&s, 0);
+    if (status == BF_OK) status = bf_axis_check_offsets(s.context, offsets);
+    if (status == BF_OK)
+        status = check_many(&s, states, (offsets->shape[0] - 1) * s.job.outer * s.job.inner);
+    if (status == BF_OK) status = choose_place(&s);
+    if (status == BF_OK) status = read_offsets(&s, &host);
+    if (status == BF_OK && s.job.length * s.job.inner > 0) status = scan_on(&s, states, 0);
+    bf_free(host);
+    return status;
+}
+
+bf_status bf_states_scan_segments(bf_states *states, const bf_array *array, const bf_array *offsets,
+                                  const bf_scan_options *options, const bf_array *values) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, scan_segments_after(states, array, offsets, options, values));
 }

@@ -57,6 +57,14 @@ static line find_line(const bf_scan_job *job, int64_t number, int64_t column) {
     return find_rows(job, offsets[number], offsets[number + 1] - offsets[number], column);
 }
 
+/* The state of what came before a line, or a segment; NULL: nothing did. */
+static const int64_t *start_of(const bf_scan_job *job, int64_t number, int64_t column) {
+    const bf_prefix *p = &job->prefix;
+    if (job->starts == NULL) return NULL;
+    return job->starts +
+           (number * job->inner + column) * bf_state_words(p->kind, p->dtype, job->starts);
+}
+
 static void move_values(line *l, int64_t n) {
     l->values = behind(l->values, n * l->to_stride);
     l->length -= n;
@@ -133,7 +141,7 @@ static bf_status scan_lines(void *arg, int worker, int64_t first, int64_t n) {
     room *r = open_room(s, worker);
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++)
-        status = scan_line(s, r, find_line(s->job, i, 0), NULL);
+        status = scan_line(s, r, find_line(s->job, i, 0), start_of(s->job, i, 0));
     return status;
 }
 
@@ -156,12 +164,14 @@ static bf_status scan_rows(room *r, const line *l, int64_t n, int columns) {
     return status;
 }
 
-static bf_status scan_columns(const scan *s, room *r, line l, int columns) {
+/* Scans so many lines of this number, from a column on. */
+static bf_status scan_columns(const scan *s, room *r, int64_t number, int64_t column, int columns) {
+    line l = find_line(s->job, number, column);
     const int to_bytes = bf_number_bytes(s->job->prefix.to);
     bf_status status = BF_OK;
     if (l.length == 0) return BF_OK;
     for (int c = 0; c < columns && status == BF_OK; c++) {
-        bf_scanner_begin(&r->scanners[c], NULL);
+        bf_scanner_begin(&r->scanners[c], start_of(s->job, number, column + c));
         if (s->job->exclusive)
             status = bf_scanner_stand(&r->scanners[c],
                                       (l.values != NULL ? l.values : r->values) + c * to_bytes);
@@ -184,8 +194,8 @@ static bf_status scan_groups(void *arg, int worker, int64_t first, int64_t n) {
     bf_status status = BF_OK;
     for (int64_t i = first; i < first + n && status == BF_OK; i++) {
         const int64_t column = i % groups_of(job) * COLUMNS, left = job->inner - column;
-        const line l = find_line(job, i / groups_of(job), column);
-        status = scan_columns(s, r, l, left < COLUMNS ? (int)left : COLUMNS);
+        status =
+            scan_columns(s, r, i / groups_of(job), column, left < COLUMNS ? (int)left : COLUMNS);
     }
     return status;
 }
@@ -198,6 +208,7 @@ enum { TILE = BF_SPAN };
 typedef struct tiles {
     scan scan;
     line line;
+    int64_t number;                      /* that the line has */
     int64_t words[BF_STATE_WORDS_SMALL]; /* the state before the tile whose turn it is */
     int64_t turn;                        /* its first element */
 } tiles;
@@ -207,6 +218,18 @@ static line part_of(const line *l, int64_t first, int64_t n) {
     move_on(&part, first);
     part.length = n;
     return part;
+}
+
+static size_t state_bytes(const tiles *t) {
+    const bf_prefix *p = &t->scan.job->prefix;
+    return (size_t)bf_state_words(p->kind, p->dtype, t->words) * sizeof *t->words;
+}
+
+/* Sets words to the state of what came before the line, or its segment of this number. */
+static void begin_words(const tiles *t, int64_t segment, int64_t *words) {
+    const int64_t *start = start_of(t->scan.job, t->number + segment, 0);
+    bf_prefix_init(&t->scan.job->prefix, words);
+    if (start != NULL) memcpy(words, start, state_bytes(t));
 }
 
 /* In the order of the scan: where segment `number` of the line begins, and which one has the
@@ -244,13 +267,14 @@ static void reduce_part(const tiles *t, room *r, const line *tile) {
 }
 
 /* Waits for the tiles before, sets words to the state of their elements, and lets the next tile go
- * on: from these and the tile's own, or, if a segment begins in this tile, from its own alone. */
-static void take_turn(tiles *t, room *r, int64_t first, int64_t end, bool begins) {
+ * on: from these and the tile's own, or, if a segment begins in this tile (begun, else -1), from
+ * its own alone. */
+static void take_turn(tiles *t, room *r, int64_t first, int64_t end, int64_t begun) {
     const bf_prefix *p = &t->scan.job->prefix;
     while (__atomic_load_n(&t->turn, __ATOMIC_ACQUIRE) != first) sched_yield();
     int64_t before[BF_STATE_WORDS_SMALL];
     memcpy(before, t->words, sizeof before);
-    if (begins) bf_prefix_init(p, t->words);
+    if (begun >= 0) begin_words(t, begun, t->words);
     bf_state_merge_plain(p->kind, p->dtype, t->words, r->words);
     memcpy(r->words, before, sizeof before);
     __atomic_store_n(&t->turn, end, __ATOMIC_RELEASE);
@@ -264,7 +288,8 @@ static bf_status scan_parts(const tiles *t, room *r, int64_t first, int64_t end)
     for (int64_t at = first; at < end && status == BF_OK; number++) {
         const int64_t next = find_start(job, number + 1), n = (next < end ? next : end) - at;
         const bool begins = job->words == NULL && at == find_start(job, number);
-        status = scan_line(&t->scan, r, part_of(&t->line, at, n), begins ? NULL : r->words);
+        status = scan_line(&t->scan, r, part_of(&t->line, at, n),
+                           begins ? start_of(job, t->number + number, 0) : r->words);
         at += n;
     }
     return status;
@@ -276,20 +301,21 @@ static bf_status scan_tile(void *arg, int worker, int64_t first, int64_t n) {
     tiles *t = arg;
     const bf_scan_job *job = t->scan.job;
     room *r = open_room(&t->scan, worker);
-    const int64_t end = first + n, start = find_start(job, find_segment(job, end - 1));
+    const int64_t end = first + n, segment = find_segment(job, end - 1);
+    const int64_t start = find_start(job, segment);
     const bool begins = job->words == NULL && start >= first;
     const int64_t from = begins ? start : first;
     const line last = part_of(&t->line, from, end - from);
     reduce_part(t, r, &last);
-    take_turn(t, r, first, end, begins);
+    take_turn(t, r, first, end, begins ? segment : -1);
     return scan_parts(t, r, first, end);
 }
 
 static bf_status scan_tiles(const scan *s, int workers, int64_t number, int64_t bytes) {
-    const bf_prefix *p = &s->job->prefix;
-    tiles t = {.scan = *s, .line = find_rows(s->job, number * s->job->length, s->job->length, 0)};
-    bf_prefix_init(p, t.words);
-    const size_t size = (size_t)bf_state_words(p->kind, p->dtype, t.words) * sizeof *t.words;
+    tiles t = {.scan = *s, .number = number};
+    t.line = find_rows(s->job, number * s->job->length, s->job->length, 0);
+    bf_prefix_init(&s->job->prefix, t.words);
+    const size_t size = state_bytes(&t);
     if (s->job->words != NULL) memcpy(t.words, s->job->words, size);
     bf_status status =
         bf_parallel_watched(s->context, workers, s->job->length, TILE, bytes, scan_tile, &t);
