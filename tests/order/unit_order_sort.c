@@ -184,8 +184,8 @@ enum { LINE_STEP = DATA_SHARE > 1 ? 3 : 1 };
 static void one_line_of_every_kind_is_sorted_on_every_isa(void **unused) {
     (void)unused;
     needs_no_threads();
-    static const int64_t sizes[] = {1,   2,   3,   8,   9,   16,  17,  31,   33,  64,
-                                    100, 127, 128, 129, 255, 257, 513, 1025, 5001};
+    static const int64_t sizes[] = {1,  2,  3,   4,   5,   8,   9,   16,  17,  31,  32,   33,
+                                    64, 65, 100, 127, 128, 129, 255, 256, 257, 513, 1025, 5001};
     int step = 0;
     for (int isa = 0; bf_isa_name(isa) != NULL; isa++) {
         if (!bf_isa_available(isa)) continue;

@@ -61,14 +61,15 @@ INLINE bool LOOP(any_nan)(const bf_order_code *code, const char *from, int64_t n
 static int64_t LOOP(split)(const bf_order_code *c, const char *from, int64_t n, char *words,
                            char *nans) {
     const bf_order_code code = *c;
-    const int64_t block = bf_order_has_nans(c, sizeof(T)) ? BLOCK : n;
+    const bool may_be_nan = bf_order_has_nans(c, sizeof(T));
+    const int64_t block = may_be_nan ? BLOCK : n;
     WORD *to = (WORD *)(void *)words;
     T *nan = (T *)(void *)nans;
     int64_t live = 0, apart = 0;
     for (int64_t at = 0; at < n; at += block) {
         const char *rest = from + at * BYTES;
         int64_t m = n - at < block ? n - at : block;
-        if (block == n || !LOOP(any_nan)(&code, rest, m)) {
+        if (!may_be_nan || !LOOP(any_nan)(&code, rest, m)) {
             INDEPENDENT
             for (int64_t i = 0; i < m; i++)
                 to[live + i] = LOOP(code)(&code, LOOP(element)(&code, rest, i));
