@@ -62,6 +62,8 @@ typedef enum pattern {
     MOSTLY_ONE, /* one value, and a few others */
     NANS,       /* with all payloads, and zeros of both signs */
     TIES,       /* they differ in their last bits, and two are far off */
+    TWO,
+    ORGAN_PIPES, /* rising, then falling */
     PATTERNS
 } pattern;
 
@@ -82,6 +84,8 @@ static uint64_t word_of(bf_dtype dtype, pattern p, int64_t i, int64_t n, uint64_
     case SAWTOOTH: return (uint64_t)(i % 1000);
     case MOSTLY_ONE: return random % 50 == 0 ? random >> 8 : 77;
     case NANS: return is_float(dtype) && dtype != BF_PAIR ? nan_or_zero(dtype, random) : random;
+    case TWO: return random % 2 << 31 | 5;
+    case ORGAN_PIPES: return (uint64_t)(i < n / 2 ? i : n - i);
     default: return i == 0 ? 0 : i == 1 ? ~(uint64_t)0 >> 2 : (uint64_t)1 << 40 | random >> 44;
     }
 }

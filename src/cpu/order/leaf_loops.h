@@ -1,224 +1,103 @@
-/* Sorting up to 32 vectors of words in registers, for AVX-512: columns by a network, then rows are
- * merged. Parameters: BYTES (4, 8) and W (its unsigned integer, of any alignment). */
+/* Sorting up to 32 vectors of words in registers: columns by a network, then rows are merged.
+ * Parameters: BYTES (4, 8), W (its unsigned integer, of any alignment), and what vectors of words
+ * are (isa/avx2_words.h, isa/avx512_words.h):
+ *
+ *   vec, vec_load, vec_store        a vector; memory of any alignment
+ * and, each with _4 and _8, for words of that many bytes:
+ *   LANES                           words of a vector
+ *   ROWS                            4 or 8 vectors, which transpose_rows transposes
+ *   BIAS                            what words are XORed with in registers, for min, max, exchange
+ *   marks, first                    some lanes; the first n, of any number n
+ *   load_first, store_first         of the first n lanes, others stay
+ *   all                             every lane is x
+ *   signs, twice                    the highest bit everywhere; x << 1
+ *   below, differ                   the lanes in which a is less than b (without BIAS), and not b
+ *   pack                            marked lanes first; what follows does not matter
+ *   part                            marked lanes first, of which there are `count`, then the others
+ *   min, max                        of each two lanes
+ *   exchange                        of x and its partner the lesser, and in lanes `up`, constant,
+ * the greater swap_1, swap_2, swap_4, swap_8  lane i ^ 1, .. flip_4, flip_8, reverse stretches of
+ * 4, of 8 and of all lanes, reversed transpose_rows, transpose       blocks of ROWS lanes of ROWS
+ * vectors; LANES vectors */
 
 #define LOOP(name) JOIN(JOIN(leaf_, name), JOIN(_, BYTES))
 
-#if BYTES == 4
-#define LANES 16
-#define ROWS 4
-#define MASK __mmask16
-#define MASKED_MAX _mm512_mask_max_epu32
-INLINE vec LOOP(all)(W x) { return _mm512_set1_epi32((int)x); }
-INLINE vec LOOP(min)(vec a, vec b) { return _mm512_min_epu32(a, b); }
-INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu32(a, b); }
-INLINE vec LOOP(signs)(vec x) { return _mm512_srai_epi32(x, 31); }
-INLINE MASK LOOP(above)(vec a, vec b) { return _mm512_cmpgt_epu32_mask(a, b); }
-INLINE MASK LOOP(below)(vec a, vec b) { return _mm512_cmplt_epu32_mask(a, b); }
-INLINE MASK LOOP(differ)(vec a, vec b) { return _mm512_cmpneq_epu32_mask(a, b); }
-INLINE vec LOOP(twice)(vec x) { return _mm512_slli_epi32(x, 1); }
-INLINE vec LOOP(load_some)(vec others, MASK lanes, const W *from) {
-    return _mm512_mask_loadu_epi32(others, lanes, from);
-}
-INLINE void LOOP(store_some)(W *to, MASK lanes, vec x) { _mm512_mask_storeu_epi32(to, lanes, x); }
-INLINE vec LOOP(pack)(MASK lanes, vec x) { return _mm512_maskz_compress_epi32(lanes, x); }
-/* Packs the lanes, of which there are `count`, before the others. */
-INLINE vec LOOP(part)(MASK lanes, vec x, int count) {
-    vec others = LOOP(pack)((MASK)~lanes, x);
-    return _mm512_mask_expand_epi32(LOOP(pack)(lanes, x), (MASK)(0xffffu << count), others);
-}
-INLINE vec LOOP(reverse)(vec x) {
-    const vec from = _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    return _mm512_permutexvar_epi32(from, x);
-}
-#else
-#define LANES 8
-#define ROWS 8
-#define MASK __mmask8
-#define MASKED_MAX _mm512_mask_max_epu64
-INLINE vec LOOP(all)(W x) { return _mm512_set1_epi64((long long)x); }
-INLINE vec LOOP(min)(vec a, vec b) { return _mm512_min_epu64(a, b); }
-INLINE vec LOOP(max)(vec a, vec b) { return _mm512_max_epu64(a, b); }
-INLINE vec LOOP(signs)(vec x) { return _mm512_srai_epi64(x, 63); }
-INLINE MASK LOOP(above)(vec a, vec b) { return _mm512_cmpgt_epu64_mask(a, b); }
-INLINE MASK LOOP(below)(vec a, vec b) { return _mm512_cmplt_epu64_mask(a, b); }
-INLINE MASK LOOP(differ)(vec a, vec b) { return _mm512_cmpneq_epu64_mask(a, b); }
-INLINE vec LOOP(twice)(vec x) { return _mm512_slli_epi64(x, 1); }
-INLINE vec LOOP(load_some)(vec others, MASK lanes, const W *from) {
-    return _mm512_mask_loadu_epi64(others, lanes, from);
-}
-INLINE void LOOP(store_some)(W *to, MASK lanes, vec x) { _mm512_mask_storeu_epi64(to, lanes, x); }
-INLINE vec LOOP(pack)(MASK lanes, vec x) { return _mm512_maskz_compress_epi64(lanes, x); }
-/* Packs the lanes, of which there are `count`, before the others. */
-INLINE vec LOOP(part)(MASK lanes, vec x, int count) {
-    vec others = LOOP(pack)((MASK)~lanes, x);
-    return _mm512_mask_expand_epi64(LOOP(pack)(lanes, x), (MASK)(0xffu << count), others);
-}
-INLINE vec LOOP(reverse)(vec x) {
-    return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), x);
-}
-#endif
+#define OP(name) JOIN(JOIN(vec_, name), JOIN(_, BYTES))
+#define LANES JOIN(LANES_, BYTES)
+#define ROWS JOIN(ROWS_, BYTES)
+#define ALL ((1u << LANES) - 1)
+#define MARKS JOIN(marks_, BYTES)
 
-INLINE vec LOOP(load)(const W *from) { return _mm512_loadu_si512(from); }
-INLINE void LOOP(store)(W *to, vec x) { _mm512_storeu_si512(to, x); }
-/* The first lanes, of n that are left. */
-INLINE MASK LOOP(first)(int64_t n) {
-    return (MASK)(n >= LANES ? (1u << LANES) - 1 : n > 0 ? (1u << n) - 1 : 0);
-}
-INLINE int LOOP(number)(MASK lanes) { return __builtin_popcount(lanes); }
-
-/* Exchanges lanes with their partners; the greater ones go to the lanes `up`. */
-INLINE vec LOOP(exchange)(vec x, vec partner, MASK up) {
-    return MASKED_MAX(LOOP(min)(x, partner), up, x, partner);
-}
+/* A word in a register, and back. */
+INLINE vec LOOP(bias)(vec x) { return x ^ OP(all)(JOIN(BIAS_, BYTES)); }
 
 /* ---- one vector ------------------------------------------------------------------------------ */
 
-#if BYTES == 4
-#define HALVES(x) _mm512_shuffle_i64x2(x, x, 0x4e) /* lane i ^ 8 */
-#define FOURTHS(x) _mm512_shuffle_i64x2(x, x, 0xb1)
-#define PAIRS(x) _mm512_shuffle_epi32(x, _MM_PERM_BADC)
-#define ONES(x) _mm512_shuffle_epi32(x, _MM_PERM_CDAB)
-INLINE vec LOOP(reverse_halves)(vec x) {
-    const vec from = _mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
-    return _mm512_permutexvar_epi32(from, x);
-}
-
 /* Sorts bitonic vectors. */
 INLINE vec LOOP(clean)(vec x) {
-    x = LOOP(exchange)(x, HALVES(x), 0xff00);
-    x = LOOP(exchange)(x, FOURTHS(x), 0xf0f0);
-    x = LOOP(exchange)(x, PAIRS(x), 0xcccc);
-    return LOOP(exchange)(x, ONES(x), 0xaaaa);
+#if LANES > 8
+    x = OP(exchange)(x, OP(swap_8)(x), 0xff00);
+#endif
+#if LANES > 4
+    x = OP(exchange)(x, OP(swap_4)(x), 0xf0f0 & ALL);
+#endif
+    x = OP(exchange)(x, OP(swap_2)(x), 0xcccc & ALL);
+    return OP(exchange)(x, OP(swap_1)(x), 0xaaaa & ALL);
 }
 
 /* Merges sorted stretches of 4 lanes. */
 INLINE vec LOOP(merge_fours)(vec x) {
-    x = LOOP(exchange)(x, LOOP(reverse_halves)(x), 0xf0f0);
-    x = LOOP(exchange)(x, PAIRS(x), 0xcccc);
-    x = LOOP(exchange)(x, ONES(x), 0xaaaa);
-    x = LOOP(exchange)(x, LOOP(reverse)(x), 0xff00);
-    x = LOOP(exchange)(x, FOURTHS(x), 0xf0f0);
-    x = LOOP(exchange)(x, PAIRS(x), 0xcccc);
-    return LOOP(exchange)(x, ONES(x), 0xaaaa);
+#if LANES > 4
+    x = OP(exchange)(x, OP(flip_8)(x), 0xf0f0 & ALL);
+    x = OP(exchange)(x, OP(swap_2)(x), 0xcccc & ALL);
+    x = OP(exchange)(x, OP(swap_1)(x), 0xaaaa & ALL);
+#endif
+#if LANES > 8
+    x = OP(exchange)(x, OP(reverse)(x), 0xff00);
+    x = OP(exchange)(x, OP(swap_4)(x), 0xf0f0);
+    x = OP(exchange)(x, OP(swap_2)(x), 0xcccc);
+    x = OP(exchange)(x, OP(swap_1)(x), 0xaaaa);
+#endif
+    return x;
 }
 
 INLINE vec LOOP(sort_vector)(vec x) {
-    x = LOOP(exchange)(x, ONES(x), 0xaaaa);
-    x = LOOP(exchange)(x, _mm512_shuffle_epi32(x, _MM_PERM_ABCD), 0xcccc);
-    x = LOOP(exchange)(x, ONES(x), 0xaaaa);
+    x = OP(exchange)(x, OP(swap_1)(x), 0xaaaa & ALL);
+    x = OP(exchange)(x, OP(flip_4)(x), 0xcccc & ALL);
+    x = OP(exchange)(x, OP(swap_1)(x), 0xaaaa & ALL);
     return LOOP(merge_fours)(x);
 }
-#else
-#define FOURTHS(x) _mm512_shuffle_i64x2(x, x, 0x4e) /* lane i ^ 4 */
-#define PAIRS(x) _mm512_permutex_epi64(x, 0x4e)
-#define ONES(x) _mm512_permutex_epi64(x, 0xb1)
-
-INLINE vec LOOP(clean)(vec x) {
-    x = LOOP(exchange)(x, FOURTHS(x), 0xf0);
-    x = LOOP(exchange)(x, PAIRS(x), 0xcc);
-    return LOOP(exchange)(x, ONES(x), 0xaa);
-}
-
-INLINE vec LOOP(sort_vector)(vec x) {
-    x = LOOP(exchange)(x, ONES(x), 0xaa);
-    x = LOOP(exchange)(x, _mm512_permutex_epi64(x, 0x1b), 0xcc);
-    x = LOOP(exchange)(x, ONES(x), 0xaa);
-    x = LOOP(exchange)(x, LOOP(reverse)(x), 0xf0);
-    x = LOOP(exchange)(x, PAIRS(x), 0xcc);
-    return LOOP(exchange)(x, ONES(x), 0xaa);
-}
-#endif
 
 /* ---- columns, then rows ---------------------------------------------------------------------- */
 
 #define EXCHANGE(a, b)                                                                             \
     do {                                                                                           \
-        vec least_ = LOOP(min)(v[a], v[b]);                                                        \
-        v[b] = LOOP(max)(v[a], v[b]);                                                              \
+        vec least_ = OP(min)(v[a], v[b]);                                                          \
+        v[b] = OP(max)(v[a], v[b]);                                                                \
         v[a] = least_;                                                                             \
     } while (0)
 
-#if BYTES == 4
-/* Sorts 4 vectors each. */
+/* Sorts ROWS vectors each. */
 INLINE void LOOP(sort_rows)(vec *v) {
+#if ROWS == 4
     NETWORK_4(EXCHANGE)
-    vec a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]);
-    vec c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
-    v[0] = LOOP(merge_fours)(_mm512_unpacklo_epi64(a, c));
-    v[1] = LOOP(merge_fours)(_mm512_unpackhi_epi64(a, c));
-    v[2] = LOOP(merge_fours)(_mm512_unpacklo_epi64(b, d));
-    v[3] = LOOP(merge_fours)(_mm512_unpackhi_epi64(b, d));
-}
-
-/* Transposes the blocks of 4 by 4 lanes of 16 vectors, each of which is in order. */
-INLINE void LOOP(transpose_blocks)(vec *v) {
-    for (int k = 0; k < 4; k++) {
-        vec p = _mm512_shuffle_i32x4(v[k], v[k + 4], 0x44);
-        vec q = _mm512_shuffle_i32x4(v[k], v[k + 4], 0xee);
-        vec r = _mm512_shuffle_i32x4(v[k + 8], v[k + 12], 0x44);
-        vec s = _mm512_shuffle_i32x4(v[k + 8], v[k + 12], 0xee);
-        v[k] = _mm512_shuffle_i32x4(p, r, 0x88);
-        v[k + 4] = _mm512_shuffle_i32x4(p, r, 0xdd);
-        v[k + 8] = _mm512_shuffle_i32x4(q, s, 0x88);
-        v[k + 12] = _mm512_shuffle_i32x4(q, s, 0xdd);
-    }
-}
-
-/* Sorts 16 vectors each. */
-INLINE void LOOP(sort_16)(vec *v) {
-    NETWORK_16(EXCHANGE)
-    UNROLLED for (int i = 0; i < 16; i += 4) {
-        vec a = _mm512_unpacklo_epi32(v[i], v[i + 1]), b = _mm512_unpackhi_epi32(v[i], v[i + 1]);
-        vec c = _mm512_unpacklo_epi32(v[i + 2], v[i + 3]);
-        vec d = _mm512_unpackhi_epi32(v[i + 2], v[i + 3]);
-        v[i] = _mm512_unpacklo_epi64(a, c);
-        v[i + 1] = _mm512_unpackhi_epi64(a, c);
-        v[i + 2] = _mm512_unpacklo_epi64(b, d);
-        v[i + 3] = _mm512_unpackhi_epi64(b, d);
-    }
-    LOOP(transpose_blocks)(v);
-}
+    OP(transpose_rows)(v);
+    UNROLLED for (int i = 0; i < 4; i++) v[i] = LOOP(merge_fours)(v[i]);
 #else
-INLINE void LOOP(transpose)(vec *v) {
-    vec a[8];
-    UNROLLED for (int i = 0; i < 8; i += 2) {
-        a[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
-        a[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
-    }
-    UNROLLED for (int i = 0; i < 2; i++) {
-        vec p = _mm512_shuffle_i64x2(a[i], a[i + 2], 0x44);
-        vec q = _mm512_shuffle_i64x2(a[i], a[i + 2], 0xee);
-        vec r = _mm512_shuffle_i64x2(a[i + 4], a[i + 6], 0x44);
-        vec s = _mm512_shuffle_i64x2(a[i + 4], a[i + 6], 0xee);
-        v[i] = _mm512_shuffle_i64x2(p, r, 0x88);
-        v[i + 2] = _mm512_shuffle_i64x2(p, r, 0xdd);
-        v[i + 4] = _mm512_shuffle_i64x2(q, s, 0x88);
-        v[i + 6] = _mm512_shuffle_i64x2(q, s, 0xdd);
-    }
-}
-
-/* Sorts 8 vectors each. */
-INLINE void LOOP(sort_rows)(vec *v) {
     NETWORK_8(EXCHANGE)
-    LOOP(transpose)(v);
+    OP(transpose_rows)(v);
+#endif
 }
 
-/* Sorts 16 vectors to 8 pairs, each of which is in order. */
+/* Sorts 16 vectors to runs of RUN, each of which is in order. */
+enum { LOOP(RUN) = 16 / LANES };
 INLINE void LOOP(sort_16)(vec *v) {
-    vec a[8], b[8];
+    vec runs[16];
     NETWORK_16(EXCHANGE)
-    UNROLLED for (int i = 0; i < 8; i++) {
-        a[i] = v[i];
-        b[i] = v[8 + i];
-    }
-    LOOP(transpose)(a);
-    LOOP(transpose)(b);
-    UNROLLED for (int i = 0; i < 8; i++) {
-        v[2 * i] = a[i];
-        v[2 * i + 1] = b[i];
-    }
+    UNROLLED for (int i = 0; i < 16; i += LANES) OP(transpose)(v + i);
+    UNROLLED for (int i = 0; i < 16; i++) runs[i] = v[i % LOOP(RUN) * LANES + i / LOOP(RUN)];
+    UNROLLED for (int i = 0; i < 16; i++) v[i] = runs[i];
 }
-#endif
 
 /* Sorts r vectors that are bitonic as a whole; each may be reversed. */
 INLINE void LOOP(clean_all)(vec *v, int r) {
@@ -231,9 +110,9 @@ INLINE void LOOP(clean_all)(vec *v, int r) {
  * cleaning does not mind. */
 INLINE void LOOP(merge)(vec *v, int m) {
     UNROLLED for (int i = 0; i < m; i++) {
-        vec x = v[i], y = LOOP(reverse)(v[2 * m - 1 - i]);
-        v[i] = LOOP(min)(x, y);
-        v[2 * m - 1 - i] = LOOP(max)(x, y);
+        vec x = v[i], y = OP(reverse)(v[2 * m - 1 - i]);
+        v[i] = OP(min)(x, y);
+        v[2 * m - 1 - i] = OP(max)(x, y);
     }
     LOOP(clean_all)(v, m);
     LOOP(clean_all)(v + m, m);
@@ -255,8 +134,9 @@ INLINE void LOOP(sort_all)(vec *v, int r) {
         UNROLLED
         for (int i = 0; i < r; i++) v[i] = LOOP(sort_vector)(v[i]);
     }
-    if (r >= 2 && (BYTES == 4 || r < 16)) LOOP(merge_runs)(v, 1, r);
-    if (r >= 4) LOOP(merge_runs)(v, 2, r);
+    const int run = r == 16 ? LOOP(RUN) : 1;
+    if (r >= 2 && run <= 1) LOOP(merge_runs)(v, 1, r);
+    if (r >= 4 && run <= 2) LOOP(merge_runs)(v, 2, r);
     if (r >= 8) LOOP(merge_runs)(v, 4, r);
     if (r >= 16) LOOP(merge_runs)(v, 8, r);
 }
@@ -272,36 +152,34 @@ typedef struct LOOP(coding) {
 
 INLINE LOOP(coding) LOOP(coding_of)(const bf_order_code *code) {
     return (LOOP(coding)){
-        .negative = LOOP(all)((W)code->negative),
-        .other = LOOP(all)((W)code->other),
-        .both = LOOP(all)((W)(code->negative ^ code->other)),
-        .nan = LOOP(all)((W)code->nan),
-        .last = LOOP(all)(JOIN(decode_, BYTES)(code, (W) ~(W)0)),
+        .negative = LOOP(bias)(OP(all)((W)code->negative)),
+        .other = LOOP(bias)(OP(all)((W)code->other)),
+        .both = OP(all)((W)(code->negative ^ code->other)),
+        .nan = OP(all)((W)code->nan),
+        .last = OP(all)(JOIN(decode_, BYTES)(code, (W) ~(W)0)),
     };
 }
 
 INLINE vec LOOP(encode)(const LOOP(coding) * c, vec x) {
-    return c->other ^ x ^ (LOOP(signs)(x) & c->both);
+    return c->other ^ x ^ (OP(signs)(x) & c->both);
 }
 INLINE vec LOOP(decode)(const LOOP(coding) * c, vec x) {
-    return c->other ^ x ^ (LOOP(signs)(x ^ c->negative) & c->both);
+    return c->other ^ x ^ (OP(signs)(x ^ c->negative) & c->both);
 }
 
 /* Sorts n words, or with `in` elements, that fill more than half of r vectors, to elements. false:
  * there is a NaN, and nothing is written. */
 INLINE bool LOOP(sort_r)(const LOOP(coding) * in, const LOOP(coding) * out, const W *from,
                          int64_t n, W *to, int r) {
-    const vec last = in == NULL ? LOOP(all)((W) ~(W)0) : in->last;
+    const vec last = in == NULL ? OP(all)((W) ~(W)0) : in->last;
     vec v[16];
-    MASK nans = 0;
+    MARKS nans = 0;
     UNROLLED
     for (int i = 0; i < r; i++) {
         const W *at = from + i * LANES;
-        MASK lanes = LOOP(first)(i < r / 2 ? LANES : n - i * LANES);
-        v[i] = i < r / 2 ? LOOP(load)(at) : LOOP(load_some)(last, lanes, at);
-        if (in == NULL) continue;
-        nans |= LOOP(above)(LOOP(twice)(v[i]), in->nan) & lanes;
-        v[i] = LOOP(encode)(in, v[i]);
+        v[i] = i < r / 2 ? vec_load(at) : OP(load_first)(last, n - i * LANES, at);
+        if (in != NULL) nans |= OP(below)(in->nan, OP(twice)(v[i])) & OP(first)(n - i * LANES);
+        v[i] = in != NULL ? LOOP(encode)(in, v[i]) : LOOP(bias)(v[i]);
     }
     if (nans != 0) return false;
     LOOP(sort_all)(v, r);
@@ -309,9 +187,9 @@ INLINE bool LOOP(sort_r)(const LOOP(coding) * in, const LOOP(coding) * out, cons
     for (int i = 0; i < r; i++) {
         vec x = LOOP(decode)(out, v[i]);
         if (i < r / 2)
-            LOOP(store)(to + i * LANES, x);
+            vec_store(to + i * LANES, x);
         else
-            LOOP(store_some)(to + i * LANES, LOOP(first)(n - i * LANES), x);
+            OP(store_first)(to + i * LANES, n - i * LANES, x);
     }
     return true;
 }
@@ -350,25 +228,25 @@ static void LOOP(sort)(const LOOP(coding) * c, const W *from, int64_t n, W *to) 
 
 /* Merges sorted runs of words, of 16 vectors and of up to r, to elements. */
 INLINE void LOOP(merge_r)(const LOOP(coding) * c, const W *from, int64_t n, W *to, int r) {
-    const vec last = LOOP(all)((W) ~(W)0);
+    const vec last = OP(all)((W) ~(W)0);
     vec v[16], w[16];
     UNROLLED
-    for (int i = 0; i < 16; i++) v[i] = LOOP(load)(from + i * LANES);
+    for (int i = 0; i < 16; i++) v[i] = LOOP(bias)(vec_load(from + i * LANES));
     UNROLLED
     for (int i = 0; i < r; i++) {
         int64_t at = (16 + i) * LANES;
-        vec x = LOOP(reverse)(LOOP(load_some)(last, LOOP(first)(n - at), from + at));
-        w[i] = LOOP(max)(x, v[15 - i]);
-        v[15 - i] = LOOP(min)(x, v[15 - i]);
+        vec x = OP(reverse)(LOOP(bias)(OP(load_first)(last, n - at, from + at)));
+        w[i] = OP(max)(x, v[15 - i]);
+        v[15 - i] = OP(min)(x, v[15 - i]);
     }
     LOOP(clean_all)(v, 16);
     UNROLLED
-    for (int i = 0; i < 16; i++) LOOP(store)(to + i * LANES, LOOP(decode)(c, v[i]));
+    for (int i = 0; i < 16; i++) vec_store(to + i * LANES, LOOP(decode)(c, v[i]));
     LOOP(clean_all)(w, r);
     UNROLLED
     for (int i = 0; i < r; i++) {
         int64_t at = (16 + i) * LANES;
-        LOOP(store_some)(to + at, LOOP(first)(n - at), LOOP(decode)(c, w[i]));
+        OP(store_first)(to + at, n - at, LOOP(decode)(c, w[i]));
     }
 }
 
@@ -426,9 +304,3 @@ static int64_t LOOP(lines)(const bf_order_code *code, const char *elements, int6
 }
 
 #undef LOOP
-#undef MASKED_MAX
-#undef HALVES
-#undef FOURTHS
-#undef PAIRS
-#undef ONES
-#undef ROWS

@@ -55,9 +55,6 @@ enum {
 #ifdef QUICK
 #include "cpu/order/networks.h"
 
-#include <immintrin.h>
-
-typedef __m512i vec;
 #define NOINLINE __attribute__((noinline))
 #ifdef __clang__
 #define UNROLLED UNROLL
@@ -81,14 +78,14 @@ typedef __m512i vec;
     .pack = pack_##bytes, .unpack = unpack_##bytes, .ordered = ordered_##bytes,                    \
     .search = search_##bytes
 #ifdef QUICK
-#define LINE_LOOPS(bytes, words) .lines = leaf_lines_##bytes, .few = words
+#define LINE_LOOPS(bytes) .lines = leaf_lines_##bytes, .few = 16 * LANES_##bytes
 #define WORD_LOOPS(bytes)                                                                          \
     {                                                                                              \
         quick_sort_##bytes, quick_CACHED_##bytes, quick_pivot_##bytes,                             \
             quick_partition_any_##bytes, word_count_steps_##bytes, quick_steps_##bytes             \
     }
 #else
-#define LINE_LOOPS(bytes, words) .lines = NULL
+#define LINE_LOOPS(bytes) .lines = NULL
 #define WORD_LOOPS(bytes)                                                                          \
     {                                                                                              \
         word_sort_##bytes, INT64_MAX, word_pivot_##bytes, word_partition_##bytes,                  \
@@ -99,8 +96,8 @@ typedef __m512i vec;
 const bf_order_loops LOOPS = {
     .element = {{ELEMENT_LOOPS(1)},
                 {ELEMENT_LOOPS(2)},
-                {ELEMENT_LOOPS(4), LINE_LOOPS(4, 256)},
-                {ELEMENT_LOOPS(8), LINE_LOOPS(8, 128)},
+                {ELEMENT_LOOPS(4), LINE_LOOPS(4)},
+                {ELEMENT_LOOPS(8), LINE_LOOPS(8)},
                 {.range = range_16, .pack = pack_16, .ordered = ordered_16, .search = search_16}},
     .word = {WORD_LOOPS(4), WORD_LOOPS(8)},
 };

@@ -1,5 +1,4 @@
-/* Sorting words with AVX-512. After leaf_loops.h; parameters: BYTES (4, 8)
- * and W (its unsigned integer, of any alignment).
+/* Sorting words by vectors; after leaf_loops.h, with its parameters.
  *
  * The sort is a quicksort whose partition compresses vectors (B. Bramas, A novel hybrid quicksort
  * algorithm vectorized using AVX-512, 2017). Words are at one of two places of the same length: a
@@ -17,57 +16,65 @@ typedef struct LOOP(sides) {
     W *low, *high;
 } LOOP(sides);
 
-/* Stores 4 vectors. A store writes a whole vector: its end is written again, for in all there are
- * as many words as places. */
+/* Stores n words of a vector: those of two sets of lanes. A store writes a whole vector: its end is
+ * written again, for in all there are as many words as places. */
+INLINE void LOOP(put)(LOOP(sides) * s, vec x, MARKS below, MARKS others, int64_t n) {
+    const int count = __builtin_popcount(below);
+    vec_store(s->low, OP(pack)(below, x));
+    vec_store(s->high, OP(pack)(others, x));
+    s->low += count;
+    s->high += n - count;
+}
+
 INLINE void LOOP(put_4)(LOOP(sides) * s, const vec *x) {
-    MASK below[4];
-    UNROLLED for (int i = 0; i < 4; i++) below[i] = VECTOR(below)(x[i], s->pivot);
-    UNROLLED for (int i = 0; i < 4; i++) {
-        int count = VECTOR(number)(below[i]);
-        VECTOR(store)(s->low, VECTOR(pack)(below[i], x[i]));
-        VECTOR(store)(s->high, VECTOR(pack)((MASK)~below[i], x[i]));
-        s->low += count;
-        s->high += LANES - count;
+    MARKS below[4];
+    UNROLLED for (int i = 0; i < 4; i++) below[i] = OP(below)(x[i], s->pivot);
+    UNROLLED for (int i = 0; i < 4; i++) LOOP(put)(s, x[i], below[i], below[i] ^ ALL, LANES);
+}
+
+/* Stores the first n words of 4 vectors. */
+INLINE void LOOP(put_some)(LOOP(sides) * s, const vec *x, int64_t n) {
+    UNROLLED
+    for (int i = 0; i < 4; i++) {
+        const int64_t rest = n - i * LANES, some = rest < 0 ? 0 : rest < LANES ? rest : LANES;
+        const MARKS lanes = OP(first)(some), below = OP(below)(x[i], s->pivot) & lanes;
+        LOOP(put)(s, x[i], below, below ^ lanes, some);
     }
 }
 
 INLINE void LOOP(load_4)(const W *from, vec *x) {
-    UNROLLED for (int i = 0; i < 4; i++) x[i] = VECTOR(load)(from + i * LANES);
+    UNROLLED for (int i = 0; i < 4; i++) x[i] = vec_load(from + i * LANES);
 }
 
-/* Stores the first words of a vector, and writes nothing else. */
-INLINE void LOOP(put_some)(LOOP(sides) * s, vec x, MASK lanes) {
-    MASK below = VECTOR(below)(x, s->pivot) & lanes, others = (MASK)~below & lanes;
-    int count = VECTOR(number)(below), rest = VECTOR(number)(others);
-    VECTOR(store_some)(s->low, VECTOR(first)(count), VECTOR(pack)(below, x));
-    VECTOR(store_some)(s->high, VECTOR(first)(rest), VECTOR(pack)(others, x));
-    s->low += count;
-    s->high += rest;
+static int64_t LOOP(partition_few)(const W *from, int64_t n, W pivot, W *low, W *high) {
+    int64_t below = 0;
+    for (int64_t i = 0; i < n; i++) {
+        W x = from[i];
+        low[below] = x;
+        high[i - below] = x;
+        below += x < pivot;
+    }
+    return below;
 }
 
 /* Moves words below the pivot to low, the others to high; one of them is `from`. Returns the number
  * of the former. Vectors are loaded before those in front of them are stored: a load that follows
- * stores whose place hangs on a count would wait for it. */
+ * stores whose place hangs on a count would wait for it. What does not fill 4 vectors comes first,
+ * so that there is room behind it. */
 static int64_t LOOP(partition)(const W *from, int64_t n, W pivot, W *low, W *high) {
-    LOOP(sides) s = {VECTOR(all)(pivot), low, high};
+    if (n < 8 * LANES) return LOOP(partition_few)(from, n, pivot, low, high);
+    LOOP(sides) s = {OP(all)(pivot), low, high};
+    const int64_t some = n % (4 * LANES);
     vec x[4], next[4];
-    int64_t at = 0;
-    if (n >= 4 * LANES) {
-        LOOP(load_4)(from, x);
-        for (at = 4 * LANES; at + 4 * LANES <= n; at += 4 * LANES) {
-            LOOP(load_4)(from + at, next);
-            LOOP(put_4)(&s, x);
-            UNROLLED for (int i = 0; i < 4; i++) x[i] = next[i];
-        }
-        UNROLLED for (int i = 0; i < 4; i++) next[i] =
-            VECTOR(load_some)(s.pivot, VECTOR(first)(n - at - i * LANES), from + at + i * LANES);
+    LOOP(load_4)(from, x);
+    LOOP(load_4)(from + some, next);
+    LOOP(put_some)(&s, x, some);
+    for (int64_t at = some + 4 * LANES; at < n; at += 4 * LANES) {
+        UNROLLED for (int i = 0; i < 4; i++) x[i] = next[i];
+        LOOP(load_4)(from + at, next);
         LOOP(put_4)(&s, x);
-    } else {
-        UNROLLED for (int i = 0; i < 4; i++) next[i] =
-            VECTOR(load_some)(s.pivot, VECTOR(first)(n - i * LANES), from + i * LANES);
     }
-    UNROLLED for (int i = 0; i < 4; i++)
-        LOOP(put_some)(&s, next[i], VECTOR(first)(n - at - i * LANES));
+    LOOP(put_4)(&s, next);
     return s.low - low;
 }
 
@@ -79,14 +86,14 @@ enum { LOOP(ROUND) = 8 * LANES };
 INLINE void LOOP(put_round)(LOOP(sides) * s, const W *from) {
     vec x[8];
     UNROLLED
-    for (int i = 0; i < 8; i++) x[i] = VECTOR(load)(from + i * LANES);
+    for (int i = 0; i < 8; i++) x[i] = vec_load(from + i * LANES);
     UNROLLED
     for (int i = 0; i < 8; i++) {
-        MASK below = VECTOR(below)(x[i], s->pivot);
-        int count = VECTOR(number)(below);
-        vec parted = VECTOR(part)(below, x[i], count);
-        VECTOR(store)(s->low, parted);
-        VECTOR(store)(s->high - LANES, parted);
+        MARKS below = OP(below)(x[i], s->pivot);
+        int count = __builtin_popcount(below);
+        vec parted = OP(part)(below, x[i], count);
+        vec_store(s->low, parted);
+        vec_store(s->high - LANES, parted);
         s->low += count;
         s->high -= LANES - count;
     }
@@ -94,7 +101,7 @@ INLINE void LOOP(put_round)(LOOP(sides) * s, const W *from) {
 
 static int64_t LOOP(partition_in_place)(W *words, int64_t n, W pivot) {
     const int64_t tail = LOOP(ROUND) + n % LOOP(ROUND);
-    LOOP(sides) s = {VECTOR(all)(pivot), words, words + n};
+    LOOP(sides) s = {OP(all)(pivot), words, words + n};
     W kept[3 * LOOP(ROUND)]; /* a round from the begin, and the tail */
     const W *left = words + LOOP(ROUND), *right = words + n - tail;
     memcpy(kept, words, LOOP(ROUND) * sizeof *kept);
@@ -132,8 +139,8 @@ static NOINLINE W LOOP(middle_of_range)(const W *words, int64_t n) {
 /* Returns the middle of a sample, or, if that is the least, the next one that differs: so some
  * words are below it, and some are not. *equal: the sample has no other, and none may be below. */
 static NOINLINE W LOOP(choose_pivot)(const W *words, int64_t n, bool *equal) {
-    W sample[8 * LANES];
-    int m = n < 4096 ? LANES : n < 65536 ? 4 * LANES : 8 * LANES, middle = m / 2;
+    W sample[512 / BYTES];
+    int m = (n < 4096 ? 64 : n < 65536 ? 256 : 512) / BYTES, middle = m / 2;
     int64_t step = n / m;
     for (int i = 0; i < m; i++) sample[i] = words[i * step + step / 2];
     const VECTOR(coding) c = VECTOR(coding_of)(&bf_order_no_code);
@@ -164,13 +171,10 @@ static bool LOOP(find_pivot)(const W *words, int64_t n, int depth, W *pivot, boo
     return true;
 }
 
-/* Turns sorted words into elements. */
-static void LOOP(finish)(const VECTOR(codings) * c, const W *words, int64_t n, W *to) {
-    for (int64_t at = 0; at < n; at += LANES) {
-        MASK lanes = VECTOR(first)(n - at);
-        vec x = VECTOR(load_some)(c->elements.last, lanes, words + at);
-        VECTOR(store_some)(to + at, lanes, VECTOR(decode)(&c->elements, x));
-    }
+/* Writes the element of a word n times. */
+static void LOOP(fill)(const VECTOR(codings) * c, W word, int64_t n, W *to) {
+    const vec x = VECTOR(decode)(&c->elements, VECTOR(bias)(OP(all)(word)));
+    for (int64_t at = 0; at < n; at += LANES) OP(store_first)(to + at, n - at, x);
 }
 
 /* Sorts words that fit a cache to elements. The lower ones of a part are sorted by a call, the
@@ -181,14 +185,14 @@ static void LOOP(sort_cached)(const VECTOR(codings) * c, W *words, W *scratch, i
         W pivot, *to = to_scratch ? scratch : words, *other = to_scratch ? words : scratch;
         bool equal;
         if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) {
-            LOOP(finish)(c, words, n, to);
+            LOOP(fill)(c, pivot, n, to);
             return;
         }
         int64_t done = LOOP(partition)(words, n, pivot, to, other);
         LOOP(sort_cached)(c, to, other + (n - done), done, false, depth);
         if (equal && pivot != (W) ~(W)0) {
             int64_t equals = LOOP(partition)(other, n - done, pivot + 1, to + done, other);
-            LOOP(finish)(c, to + done, equals, to + done);
+            LOOP(fill)(c, pivot, equals, to + done);
             done += equals;
         }
         words = other;
@@ -206,14 +210,14 @@ static void LOOP(sort_in_place)(const VECTOR(codings) * c, W *words, W *scratch,
         W pivot;
         bool equal;
         if (!LOOP(find_pivot)(words, n, --depth, &pivot, &equal)) {
-            LOOP(finish)(c, words, n, words);
+            LOOP(fill)(c, pivot, n, words);
             return;
         }
         int64_t done = LOOP(partition_in_place)(words, n, pivot);
         LOOP(sort_in_place)(c, words, scratch, done, depth);
         if (equal && pivot != (W) ~(W)0 && n - done > LOOP(CACHED)) {
             int64_t equals = LOOP(partition_in_place)(words + done, n - done, pivot + 1);
-            LOOP(finish)(c, words + done, equals, words + done);
+            LOOP(fill)(c, pivot, equals, words + done);
             done += equals;
         }
         words += done;
@@ -244,35 +248,36 @@ static int64_t LOOP(partition_any)(char *words, int64_t n, uint64_t pivot) {
 /* ---- different words ------------------------------------------------------------------------- */
 
 /* Stores the numbers, from `first` on, of lanes. */
-INLINE void LOOP(put_numbers)(char *to, int64_t first, MASK lanes) {
-    const vec numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    UNROLL for (int i = 0; i < LANES; i += 8) {
-        const __mmask8 some = (__mmask8)(lanes >> i);
-        const vec x = _mm512_add_epi64(numbers, _mm512_set1_epi64(first + i));
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(some, x));
+INLINE void LOOP(put_numbers)(char *to, int64_t first, MARKS lanes) {
+    static const int64_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    UNROLL for (int i = 0; i < LANES; i += LANES_8) {
+        const marks_8 some = (marks_8)(lanes >> i) & ((1 << LANES_8) - 1);
+        vec_store(to, vec_pack_8(some, vec_load(numbers) + vec_all_8((uint64_t)(first + i))));
         to += 8 * __builtin_popcount(some);
     }
 }
 
 static int64_t LOOP(steps)(const char *words, int64_t n, int64_t first, char *to, char *begins) {
     const W *from = (const W *)(const void *)words;
-    const vec none = VECTOR(all)(0);
+    const vec none = OP(all)(0);
     int64_t found = 0;
     for (int64_t i = 0; i < n; i += LANES) {
-        const MASK lanes = VECTOR(first)(n - i);
-        const vec x = VECTOR(load_some)(none, lanes, from + i);
-        const MASK steps = VECTOR(differ)(x, VECTOR(load_some)(none, lanes, from + i - 1));
+        const vec x = OP(load_first)(none, n - i, from + i);
+        const MARKS steps = OP(differ)(x, OP(load_first)(none, n - i, from + i - 1));
         if (steps == 0) continue;
-        VECTOR(store)((W *)(void *)to + found, VECTOR(pack)(steps, x));
+        vec_store((W *)(void *)to + found, OP(pack)(steps, x));
         LOOP(put_numbers)(begins + 8 * found, first + i, steps);
-        found += VECTOR(number)(steps);
+        found += __builtin_popcount(steps);
     }
     return found;
 }
 
 #undef LOOP
 #undef VECTOR
+#undef OP
 #undef LANES
-#undef MASK
+#undef ROWS
+#undef ALL
+#undef MARKS
 #undef BYTES
 #undef W
