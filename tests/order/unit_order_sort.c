@@ -64,6 +64,7 @@ typedef enum pattern {
     TIES,       /* they differ in their last bits, and two are far off */
     TWO,
     ORGAN_PIPES, /* rising, then falling */
+    SHARED,      /* all have the same low bits */
     PATTERNS
 } pattern;
 
@@ -86,6 +87,7 @@ static uint64_t word_of(bf_dtype dtype, pattern p, int64_t i, int64_t n, uint64_
     case NANS: return is_float(dtype) && dtype != BF_PAIR ? nan_or_zero(dtype, random) : random;
     case TWO: return random % 2 << 31 | 5;
     case ORGAN_PIPES: return (uint64_t)(i < n / 2 ? i : n - i);
+    case SHARED: return (random & ~(uint64_t)0 << 44) | 0x123;
     default: return i == 0 ? 0 : i == 1 ? ~(uint64_t)0 >> 2 : (uint64_t)1 << 40 | random >> 44;
     }
 }

@@ -252,12 +252,12 @@ static void sort_range(sorted_rows *r, char *room) {
     const bf_order_element_loops *element = r->sorter->element;
     const bf_order_code *code = &r->sorter->code;
     char *words = room, *scratch = room + 8 * r->n, *sorted = room + 24 * r->n;
-    uint64_t low = ~(uint64_t)0, high = 0;
-    element->range(code, r->ranks, r->n, &low, &high);
-    if (low == high) return;
-    const int bits = bf_bit_length((uint64_t)(r->n - 1)), width = bf_bit_length(high - low);
+    const bf_order_range range = element->range(code, r->ranks, r->n);
+    if (range.differing == 0) return;
+    const int bits = bf_bit_length((uint64_t)(r->n - 1));
+    const int width = bf_bit_length(range.most - range.least);
     const int shift = width + bits > 64 ? width + bits - 64 : 0;
-    element->pack(code, r->ranks, r->n, low, shift, bits, 0, words);
+    element->pack(code, r->ranks, r->n, range.least, shift, bits, 0, words);
     r->sorter->word8->sort(&bf_order_no_code, words, scratch, r->n);
     for (int64_t i = 0; i < r->n; i++) {
         const uint64_t word = bf_load_bits(words + 8 * i, 8);

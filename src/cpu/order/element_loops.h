@@ -24,17 +24,17 @@ INLINE T LOOP(place)(const bf_order_code *code, T x) {
     return LOOP(is_nan)(code, x) ? (T)code->nan_place : LOOP(code)(code, x);
 }
 
-static void LOOP(range)(const bf_order_code *c, const char *from, int64_t n, uint64_t *least,
-                        uint64_t *most) {
+static bf_order_range LOOP(range)(const bf_order_code *c, const char *from, int64_t n) {
     const bf_order_code code = *c;
-    T low = (T) ~(T)0, high = 0;
+    const T first = LOOP(place)(&code, LOOP(element)(&code, from, 0));
+    T low = first, high = first, differing = 0;
     for (int64_t i = 0; i < n; i++) {
         T place = LOOP(place)(&code, LOOP(element)(&code, from, i));
         low = place < low ? place : low;
         high = place > high ? place : high;
+        differing |= place ^ first;
     }
-    if (low < *least) *least = low;
-    if (high > *most) *most = high;
+    return (bf_order_range){low, high, differing};
 }
 
 static void LOOP(pack)(const bf_order_code *c, const char *from, int64_t n, uint64_t least,
@@ -106,12 +106,12 @@ static void LOOP(keys)(const bf_order_code *c, const char *from, int64_t n, char
 }
 
 static void LOOP(unpack)(const bf_order_code *c, const char *words, int64_t n, uint64_t least,
-                         int bits, char *to) {
+                         int shift, int bits, char *to) {
     const bf_order_code code = *c;
     const u64_element *from = (const u64_element *)words;
     T *elements = (T *)(void *)to;
     for (int64_t i = 0; i < n; i++)
-        elements[i] = LOOP(decode)(&code, (T)(least + (from[i] >> bits)));
+        elements[i] = LOOP(decode)(&code, (T)(least + (from[i] >> bits << shift)));
 }
 
 typedef T LOOP(whole); /* the place of all of an element */

@@ -23,6 +23,7 @@ typedef struct line {
 typedef struct packing {
     uint64_t least;
     int shift, bits; /* what is cut off; the bits of the position */
+    bool exact;      /* what is cut off is 0 */
 } packing;
 
 static line line_of(const bf_order_sorter *s, const char *from) {
@@ -30,13 +31,24 @@ static line line_of(const bf_order_sorter *s, const char *from) {
     return (line){s, from, pair ? 2 : 1, pair ? 8 : s->bytes};
 }
 
-static packing packing_of(int64_t n, uint64_t least, uint64_t most) {
-    int bits = bf_bit_length((uint64_t)(n - 1)), width = bf_bit_length(most - least);
-    return (packing){least, width > 64 - bits ? width - (64 - bits) : 0, bits};
+/* Low bits that all places share are cut off first: those of integers as doubles, for example. */
+static packing packing_of(int64_t n, const bf_order_range *r) {
+    const int bits = bf_bit_length((uint64_t)(n - 1)), room = 64 - bits;
+    const int width = bf_bit_length(r->most - r->least);
+    const int shared = r->differing == 0 ? 0 : __builtin_ctzll(r->differing);
+    if (width <= room) return (packing){r->least, 0, bits, true};
+    if (width - shared <= room) return (packing){r->least, shared, bits, true};
+    return (packing){r->least, width - room, bits, false};
+}
+
+static bf_order_range both(bf_order_range a, bf_order_range b) {
+    return (bf_order_range){a.least < b.least ? a.least : b.least,
+                            a.most > b.most ? a.most : b.most,
+                            a.differing | b.differing | (a.least ^ b.least)};
 }
 
 static bool may_tie(const line *l, const packing *p, int part) {
-    return p->shift > 0 || part + 1 < l->parts;
+    return !p->exact || part + 1 < l->parts;
 }
 
 /* ---- ties ------------------------------------------------------------------------------------ */
@@ -51,10 +63,8 @@ static void set_word(char *words, int64_t i, uint64_t word) { memcpy(words + 8 *
 
 /* The place of a part of element i. */
 static uint64_t place_at(const line *l, uint64_t i, int part) {
-    uint64_t least = ~(uint64_t)0, place = 0;
-    l->s->element->range(&l->s->code, l->from + i * (uint64_t)l->s->bytes + part * 8, 1, &least,
-                         &place);
-    return place;
+    const char *at = l->from + i * (uint64_t)l->s->bytes + part * 8;
+    return l->s->element->range(&l->s->code, at, 1).least;
 }
 
 /* Does element a come after b, whose position is greater? */
@@ -76,21 +86,29 @@ static void insert_few(const line *l, int part, char *index, int64_t n) {
     }
 }
 
-/* Writes the words of the elements at n positions. Returns how: of equal elements, with no bits of
- * a place. */
-static packing pack_ties(const line *l, int part, const char *index, int64_t n, char *words,
-                         char *scratch) {
-    uint64_t least = ~(uint64_t)0, most = 0;
+/* Writes the places of the elements at n positions. */
+static bf_order_range places_of(const line *l, int part, const char *index, int64_t n,
+                                char *places) {
+    bf_order_range range = {~(uint64_t)0, 0, 0};
+    const uint64_t first = place_at(l, word_at(index, 0), part);
     for (int64_t i = 0; i < n; i++) {
-        uint64_t place = place_at(l, word_at(index, i), part);
-        least = place < least ? place : least;
-        most = place > most ? place : most;
-        set_word(scratch, i, place);
+        const uint64_t place = place_at(l, word_at(index, i), part);
+        range.least = place < range.least ? place : range.least;
+        range.most = place > range.most ? place : range.most;
+        range.differing |= place ^ first;
+        set_word(places, i, place);
     }
-    packing p = packing_of(n, least, most);
+    return range;
+}
+
+/* Sorts the words of n positions, and puts these in their order. */
+static void sort_ties(const line *l, const packing *p, char *index, int64_t n, char *words,
+                      char *scratch) {
+    const uint64_t positions = ((uint64_t)1 << p->bits) - 1;
+    l->s->word8->sort(&bf_order_no_code, words, scratch, n);
     for (int64_t i = 0; i < n; i++)
-        set_word(words, i, (word_at(scratch, i) - least) >> p.shift << p.bits | (uint64_t)i);
-    return p;
+        set_word(scratch, i, word_at(index, (int64_t)(word_at(words, i) & positions)));
+    memcpy(index, scratch, (size_t)(8 * n));
 }
 
 static void settle_ties(const line *l, const packing *p, int part, char *index, int64_t n,
@@ -104,12 +122,11 @@ static void settle_run(const line *l, int part, char *index, int64_t n, char *wo
         insert_few(l, part, index, n);
         return;
     }
-    packing p = pack_ties(l, part, index, n, words, scratch);
-    l->s->word8->sort(&bf_order_no_code, words, scratch, n);
-    uint64_t positions = ((uint64_t)1 << p.bits) - 1;
+    const bf_order_range range = places_of(l, part, index, n, scratch);
+    const packing p = packing_of(n, &range);
     for (int64_t i = 0; i < n; i++)
-        set_word(scratch, i, word_at(index, (int64_t)(word_at(words, i) & positions)));
-    memcpy(index, scratch, (size_t)(8 * n));
+        set_word(words, i, (word_at(scratch, i) - p.least) >> p.shift << p.bits | (uint64_t)i);
+    if (range.differing != 0) sort_ties(l, &p, index, n, words, scratch);
     settle_ties(l, &p, part, index, n, words, scratch);
 }
 
@@ -133,7 +150,7 @@ static bool has_tie(const char *words, uint64_t positions) {
 static void settle_ties(const line *l, const packing *p, int part, char *index, int64_t n,
                         char *words, char *scratch) {
     const uint64_t positions = ((uint64_t)1 << p->bits) - 1;
-    const int next = p->shift > 0 ? part : part + 1;
+    const int next = p->exact ? part + 1 : part;
     if (!may_tie(l, p, part)) return;
     for (int64_t i = 0; i + 1 < n;) {
         if (i + PASSED < n && !has_tie(words + 8 * i, positions)) {
@@ -156,7 +173,7 @@ static bool words_tell(const line *l, const packing *p, uint64_t most) {
     const bf_order_code *code = &l->s->code;
     uint64_t extreme = code->nan_place == 0 ? p->least : most;
     bool nans = bf_order_has_nans(code, l->part_bytes) && extreme == code->nan_place;
-    return p->shift == 0 && l->parts == 1 && !nans;
+    return p->exact && l->parts == 1 && !nans;
 }
 
 /* Writes the positions of n sorted words, and from the words the elements (NULL: none). */
@@ -164,7 +181,7 @@ static void unpack_words(const line *l, const packing *p, char *words, char *scr
                          char *to, char *index) {
     const uint64_t positions = ((uint64_t)1 << p->bits) - 1;
     for (int64_t i = 0; i < n; i++) set_word(index, i, word_at(words, i) & positions);
-    if (to != NULL) l->s->element->unpack(&l->s->code, words, n, p->least, p->bits, to);
+    if (to != NULL) l->s->element->unpack(&l->s->code, words, n, p->least, p->shift, p->bits, to);
     settle_ties(l, p, 0, index, n, words, scratch);
 }
 
@@ -174,10 +191,9 @@ void bf_order_index(const bf_order_sorter *s, const char *from, int64_t n, char 
                     char *scratch) {
     const line l = line_of(s, from);
     char *words = scratch, *rest = scratch + 8 * n;
-    uint64_t least = ~(uint64_t)0, most = 0;
-    s->element->range(&s->code, from, n, &least, &most);
-    packing p = packing_of(n, least, most);
-    bool told = words_tell(&l, &p, most);
+    const bf_order_range range = s->element->range(&s->code, from, n);
+    packing p = packing_of(n, &range);
+    bool told = words_tell(&l, &p, range.most);
     s->element->pack(&s->code, from, n, p.least, p.shift, p.bits, 0, words);
     s->word8->sort(&bf_order_no_code, words, rest, n);
     unpack_words(&l, &p, words, rest, n, told ? to : NULL, index);
@@ -192,19 +208,15 @@ typedef struct indexing {
     line line;
     packing packing;
     char *words, *scratch, *to, *index;
-    uint64_t *least, *most; /* place of each piece */
+    bf_order_range *ranges; /* the places of each piece */
     int64_t *bounds;        /* where stretches of words begin: no ties cross one */
 } indexing;
 
 static bf_status range_piece(void *arg, int worker, int64_t first, int64_t n) {
     const indexing *x = arg;
     const bf_order_sorter *s = x->line.s;
-    int64_t piece = first / PIECE;
     (void)worker;
-    x->least[piece] = ~(uint64_t)0;
-    x->most[piece] = 0;
-    s->element->range(&s->code, x->line.from + first * s->bytes, n, &x->least[piece],
-                      &x->most[piece]);
+    x->ranges[first / PIECE] = s->element->range(&s->code, x->line.from + first * s->bytes, n);
     return BF_OK;
 }
 
@@ -265,13 +277,10 @@ static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *t
     const int64_t bytes = n * s->bytes / 8;
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, range_piece, x);
     if (status != BF_OK) return status;
-    uint64_t least = x->least[0], most = x->most[0];
-    for (int64_t i = 1; i <= (n - 1) / PIECE; i++) {
-        least = x->least[i] < least ? x->least[i] : least;
-        most = x->most[i] > most ? x->most[i] : most;
-    }
-    x->packing = packing_of(n, least, most);
-    bool told = words_tell(&x->line, &x->packing, most);
+    bf_order_range range = x->ranges[0];
+    for (int64_t i = 1; i <= (n - 1) / PIECE; i++) range = both(range, x->ranges[i]);
+    x->packing = packing_of(n, &range);
+    bool told = words_tell(&x->line, &x->packing, range.most);
     x->to = told ? to : NULL;
     status = bf_parallel_watched(context, workers, n, PIECE, bytes, pack_piece, x);
     if (status == BF_OK) status = sort_words(context, x, n);
@@ -285,15 +294,14 @@ bf_status bf_order_long_index(bf_context *context, const bf_order_sorter *s, con
                               int64_t n, char *to, char *index, char *scratch) {
     const size_t pieces = (size_t)((n - 1) / PIECE + 1);
     const size_t stretches = (size_t)(SHARES * bf_order_workers(context, 8, n));
-    uint64_t *ranges = bf_alloc((2 * pieces + stretches + 1) * sizeof *ranges);
+    bf_order_range *ranges = bf_alloc(pieces * sizeof *ranges + (stretches + 1) * sizeof(int64_t));
     if (ranges == NULL) return bf_fail(context, BF_E_MEMORY, "no memory to sort");
     indexing x = {.line = line_of(s, from),
                   .words = scratch,
                   .scratch = scratch + 8 * n,
                   .index = index,
-                  .least = ranges,
-                  .most = ranges + pieces,
-                  .bounds = (int64_t *)(ranges + 2 * pieces)};
+                  .ranges = ranges,
+                  .bounds = (int64_t *)(void *)(ranges + pieces)};
     bf_status status = find_index(context, &x, n, to);
     bf_free(ranges);
     return status;

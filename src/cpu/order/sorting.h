@@ -40,6 +40,10 @@ enum {
     BF_ORDER_SLACK = 16,       /* words behind what a loop finds, which it may write to */
 };
 
+typedef struct bf_order_range {
+    uint64_t least, most, differing;
+} bf_order_range;
+
 /* The loops over elements of a width: instances of element_loops.h. Memory is of any alignment. */
 typedef struct bf_order_element_loops {
     /* Writes the places of the elements that are no NaN to words, maybe `from` itself if they are
@@ -50,15 +54,14 @@ typedef struct bf_order_element_loops {
     void (*join)(const bf_order_code *code, const char *words, int64_t n, char *to);
     /* Writes the places of all elements, of floats those of groups' keys, to words. */
     void (*keys)(const bf_order_code *code, const char *from, int64_t n, char *words);
-    /* Lowers *least to, and raises *most to, the places of n elements. */
-    void (*range)(const bf_order_code *code, const char *from, int64_t n, uint64_t *least,
-                  uint64_t *most);
+    /* Returns between what the places of n > 0 elements are, and the bits in which they differ. */
+    bf_order_range (*range)(const bf_order_code *code, const char *from, int64_t n);
     /* Writes words[i] = (place - least) >> shift << bits | (first + i). */
     void (*pack)(const bf_order_code *code, const char *from, int64_t n, uint64_t least, int shift,
                  int bits, int64_t first, char *words);
-    /* Writes the elements at the places least + (words[i] >> bits). */
+    /* Writes the elements at the places least + (words[i] >> bits << shift). */
     void (*unpack)(const bf_order_code *code, const char *words, int64_t n, uint64_t least,
-                   int bits, char *to);
+                   int shift, int bits, char *to);
     /* Returns whether n > 0 elements are in order. */
     bool (*ordered)(const bf_order_code *code, const char *from, int64_t n);
     /* Writes for each of m wanted elements (i64) how many of n sorted ones are before it. */
