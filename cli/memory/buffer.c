@@ -1,6 +1,7 @@
 #include "memory/buffer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void *buffer_take(buffer *b, size_t bytes) {
     if (bytes < b->room) return b->at;
@@ -18,6 +19,10 @@ void *buffer_grow(buffer *b, size_t bytes) {
     if (!more) return NULL;
     *b = (buffer){more, room};
     return more;
+}
+
+void buffer_drop(buffer *b, size_t first, size_t rest) {
+    if (first > 0 && rest > 0) memmove(b->at, b->at + first, rest);
 }
 
 void buffer_free(buffer *b) {

@@ -14,6 +14,9 @@ void *buffer_take(buffer *b, size_t bytes);
 
 /* Makes room for so many bytes; what was there stays. NULL: there is no memory. */
 void *buffer_grow(buffer *b, size_t bytes);
+
+/* Drops the first bytes, which so many follow. */
+void buffer_drop(buffer *b, size_t first, size_t rest);
 void buffer_free(buffer *b);
 
 /* The memory of a column: numbers; where strings begin, and their bytes; which are NULL. */

@@ -26,11 +26,15 @@ static bool reserve(batch *b, int64_t n) {
     return good && buffer_grow(&b->lines, room * sizeof(int64_t)) != NULL;
 }
 
+const void *batch_last_key(const batch *b) {
+    if (b->on < 0 || b->n == 0) return NULL;
+    return b->keys.at + (size_t)(b->n - 1) * bf_dtype_size(b->of->on);
+}
+
 /* Checks the key of a row that was just appended. */
 static int check_key(const batch *b, int64_t row) {
-    const size_t bytes = bf_dtype_size(b->of->on);
-    const char *const key = b->keys.at + (size_t)(b->n - 1) * bytes;
-    const void *const before = b->n > 1 ? key - bytes : NULL;
+    const char *const key = batch_last_key(b);
+    const void *const before = b->n > 1 ? key - bf_dtype_size(b->of->on) : NULL;
     if (span_find_bad(b->of->on, key, 1, before) == 1) return EXIT_DONE;
     return rows_refuse(b->table->input, row,
                        "--on: its key is less than that of the row before it, "
@@ -63,15 +67,13 @@ int batch_add(batch *b, const int64_t lines[]) {
 
 void batch_end(batch *b) { b->ready = b->n; }
 
-static void drop(buffer *b, int64_t first, int64_t n, size_t bytes) {
-    if (n > 0) memmove(b->at, b->at + (size_t)first * bytes, (size_t)n * bytes);
-}
-
 void batch_forget(batch *b) {
+    const size_t ready = (size_t)b->ready, rest = (size_t)(b->n - b->ready);
+    const size_t bytes = bf_dtype_size(b->of->dtype), keys = bf_dtype_size(b->of->on);
+    buffer_drop(&b->numbers, ready * bytes, rest * bytes);
+    buffer_drop(&b->keys, ready * keys, rest * keys);
+    buffer_drop(&b->lines, ready * sizeof(int64_t), rest * sizeof(int64_t));
     b->n -= b->ready;
-    drop(&b->numbers, b->ready, b->n, bf_dtype_size(b->of->dtype));
-    if (b->on >= 0) drop(&b->keys, b->ready, b->n, bf_dtype_size(b->of->on));
-    drop(&b->lines, b->ready, b->n, sizeof(int64_t));
     b->ready = 0;
 }
 

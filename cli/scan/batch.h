@@ -21,6 +21,9 @@ bool batch_has(const batch *b, int64_t i);
  * exit code, having reported the failure. */
 int batch_add(batch *b, const int64_t lines[]);
 
+/* The key of the last row; NULL: there is none. */
+const void *batch_last_key(const batch *b);
+
 /* There are no more rows. */
 void batch_end(batch *b);
 

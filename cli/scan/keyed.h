@@ -5,10 +5,12 @@
 #include "columns/table.h"
 #include "scan/line.h"
 
-/* The numbers of a part that are its own are a chain. */
+/* Its rows that wait for their results are a chain, of which those of the part at hand are the end.
+ */
 typedef struct keyed_line {
     line line;
-    int64_t count, first, last; /* how many there are; places among all */
+    int64_t waits, first, last; /* how many wait; the numbers of the first and the last */
+    int64_t count, fresh;       /* how many of them the part has; the number of the first */
 } keyed_line;
 
 typedef struct keyed {
@@ -19,8 +21,11 @@ typedef struct keyed {
     int64_t n, room;
     int64_t held;       /* bytes that lines and their keys take */
     buffer numbers;     /* says which line each of the rows at hand has */
-    buffer next;        /* has the chains */
     buffer own, own_on; /* have a line's numbers and keys of --on */
+    /* Results are shown in the order of the rows, which wait for that of the first of them. */
+    int64_t shown, rows, known; /* counts rows that were shown, that wait, and the first of these
+                                   that have results */
+    buffer owners, next;        /* say which line a row that waits has, and what follows it there */
     buffer results;
 } keyed;
 
@@ -33,8 +38,9 @@ void keyed_close(keyed *k);
 /* Finds the lines of the rows at hand, which are new where their keys are. */
 int keyed_number(keyed *k);
 
-/* Takes numbers of these lines, with their keys of --on, and gives their results. */
-int keyed_take(keyed *k, const bf_array *numbers, const void *on, const int64_t lines[],
+/* Takes numbers of these lines, with their keys of --on, and gives the results of the rows that
+ * follow those shown before. last: all lines end. */
+int keyed_take(keyed *k, const bf_array *numbers, const void *on, const int64_t lines[], bool last,
                bf_array *results);
 
 #endif

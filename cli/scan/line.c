@@ -71,7 +71,7 @@ static int64_t count_needless(const line *l) {
     int64_t n = 0;
     if (!x->own.on) return l->next > before ? (l->next - before) / step * step - l->first : 0;
     const int64_t next = l->next - l->first < l->n ? l->next - l->first : l->n - 1;
-    while (n < l->n && !span_may_reach(x, l->keys.at, n, next)) n++;
+    while (n < l->n && !span_may_reach(x, l->keys.at, n, l->keys.at, next)) n++;
     return n;
 }
 
@@ -82,7 +82,7 @@ static int64_t find_end(const line *l, bool last) {
     int64_t end = l->next;
     if (last || !x->own.center) return all;
     if (!x->own.on) return all - after_of(x);
-    while (end < all && !span_may_reach(x, l->keys.at, end - l->first, l->n - 1)) end++;
+    while (end < all && !span_may_reach(x, l->keys.at, end - l->first, x->reached, 0)) end++;
     return end;
 }
 
@@ -92,8 +92,8 @@ static void drop(line *l) {
     if (some <= 0) return;
     l->n -= some;
     l->first += some;
-    memmove(l->held.at, l->held.at + (size_t)some * bytes, (size_t)l->n * bytes);
-    if (l->of->own.on) memmove(l->keys.at, l->keys.at + (size_t)some * keys, (size_t)l->n * keys);
+    buffer_drop(&l->held, (size_t)some * bytes, (size_t)l->n * bytes);
+    buffer_drop(&l->keys, (size_t)some * keys, (size_t)l->n * keys);
 }
 
 static bf_status roll(const line *l, const bf_array *all) {

@@ -20,7 +20,8 @@ bf_status line_open(line *l, running *of);
 void line_close(line *l);
 
 /* Takes the numbers that follow, in memory, and gives the results that are known by then, which
- * lie in of->results. on: their keys, of which none to come is one; NULL: windows are no spans.
+ * lie in of->results. on: their keys, of which none to come is one, nor is less than of->reached;
+ * NULL: windows are no spans.
  * last: the line ends. */
 bf_status line_take(line *l, const void *numbers, const void *on, int64_t n, bool last,
                     bf_array *results);

@@ -29,7 +29,8 @@ typedef struct running {
     bf_rolling_options roll;
     bf_value span; /* with --on, which has this dtype; else BF_NONE */
     bf_dtype on;
-    double began; /* seconds of progress_clock */
+    const void *reached; /* no key to come is less than this one */
+    double began;        /* seconds of progress_clock */
     bf_context *context;
     bf_dtype dtype, to; /* the numbers' and the results' */
     int scale;          /* results are integers in units of 10^-scale */

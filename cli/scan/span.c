@@ -111,8 +111,8 @@ bool span_is_same(bf_dtype dtype, const void *keys, int64_t i, int64_t k) {
 
 /* A difference of doubles that is rounded is below the span where the exact one is, or it is the
  * span. */
-bool span_may_reach(const running *x, const void *keys, int64_t i, int64_t k) {
-    if (x->on == BF_F64) return float_at(keys, k) - float_at(keys, i) <= x->span.as.f64;
+bool span_may_reach(const running *x, const void *keys, int64_t i, const void *others, int64_t k) {
+    if (x->on == BF_F64) return float_at(others, k) - float_at(keys, i) <= x->span.as.f64;
     __extension__ typedef unsigned __int128 u128;
-    return (u128)integer_at(x->on, keys, k) - (u128)integer_at(x->on, keys, i) <= x->span.as.u64;
+    return (u128)integer_at(x->on, others, k) - (u128)integer_at(x->on, keys, i) <= x->span.as.u64;
 }

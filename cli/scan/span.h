@@ -16,7 +16,7 @@ int64_t span_find_bad(bf_dtype dtype, const void *keys, int64_t n, const void *b
 /* Whether keys i and k are equal. */
 bool span_is_same(bf_dtype dtype, const void *keys, int64_t i, int64_t k);
 
-/* Whether key i may be in a window that ends at key k or behind it. */
-bool span_may_reach(const running *x, const void *keys, int64_t i, int64_t k);
+/* Whether key i may be in a window that ends at key k of others, or behind it. */
+bool span_may_reach(const running *x, const void *keys, int64_t i, const void *others, int64_t k);
 
 #endif

@@ -48,9 +48,7 @@ int tabled_check(const running *x) {
         return fail(EXIT_USAGE, NULL, "%s takes a table of text", with);
     if (o->input.first > 0) return refuse("--offset", with);
     if (o->input.count >= 0) return refuse("--count", with);
-    if (x->own.step > 1) return refuse("--step", with);
-    if (x->own.center && o->by) return refuse("--center", "--by");
-    return EXIT_DONE;
+    return x->own.step > 1 ? refuse("--step", with) : EXIT_DONE;
 }
 
 int tabled_check_absent(const options *o) {
@@ -169,8 +167,9 @@ static int take_ready(tabled *x, bool last) {
     const int64_t *const lines = (const int64_t *)b->lines.at;
     bf_array results;
     int code = EXIT_DONE;
+    x->of->reached = batch_last_key(b);
     if (x->of->options.by) {
-        code = keyed_take(&x->keyed, &numbers, on, lines, &results);
+        code = keyed_take(&x->keyed, &numbers, on, lines, last, &results);
     } else {
         const bf_status st = line_take(&x->line, numbers.data, on, b->ready, last, &results);
         if (st != BF_OK) code = running_failed(x->of, st, &x->table.input->source);

@@ -25,11 +25,11 @@ int waiting_add(waiting *w, const char *row, size_t bytes, bool valid) {
 
 /* Drops what was written. */
 static void forget(waiting *w) {
-    waiting_row *const rows = (waiting_row *)w->rows.at;
     w->count -= w->first;
     w->used -= w->at;
-    if (w->first > 0) memmove(w->text.at, w->text.at + w->at, w->used);
-    if (w->first > 0) memmove(rows, rows + w->first, (size_t)w->count * sizeof *rows);
+    buffer_drop(&w->text, w->at, w->used);
+    buffer_drop(&w->rows, (size_t)w->first * sizeof(waiting_row),
+                (size_t)w->count * sizeof(waiting_row));
     w->first = 0;
     w->at = 0;
 }

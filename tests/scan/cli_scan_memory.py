@@ -24,6 +24,15 @@ class ScanMemory(MemoryTest):
         self.same("cumsum", "--column", "v", "--append", "s", table)
         self.same("cumsum", "--column", "v", "--by", "k", table)
         self.same("rolling", "mean", "--window", 50, "--column", "v", "--by", "k", "--append", "s", table)
+        self.same("rolling", "mean", "--window", 50, "--column", "v", "--by", "k", "--append", "s", "--center", table)
+
+    def test_rows_behind_one_whose_key_comes_no_more(self):
+        """They wait for the end, or with a span for the first key that is beyond its window."""
+        times = self.write("t.csv", b"t,k,v\n0,z,1\n" + b"".join(b"%d,a,1\n" % i for i in range(1, 2_000_000)))
+        rolling = ["rolling", "sum", "--center", "--window", 50, "--by", "k", "--column", "v"]
+        self.same(*rolling, "--on", "t", "--append", "s", times)
+        self.refused(1, "--by: --memory does not hold what 2 keys", *rolling, *LIMITED, times)
+        self.refused(1, "--memory does not hold", *rolling, "--append", "s", *LIMITED, times)
 
     def test_what_is_not_is_refused(self):
         keys = b"k,v\n" + b"".join(b"%d,1\n" % i for i in range(1_000_000))
