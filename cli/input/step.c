@@ -24,6 +24,60 @@ int step_check_shapes(rows *const inputs[], int n, bool flat) {
     return EXIT_DONE;
 }
 
+/* The first input with a column whose dtype is not that of the very first one; NULL: there is none.
+ */
+static const rows *find_other(rows *const inputs[], int n, bf_dtype *dtype) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < inputs[i]->columns; k++) {
+            *dtype = rows_dtype(inputs[i], k);
+            if (*dtype != rows_dtype(inputs[0], 0)) return inputs[i];
+        }
+    return NULL;
+}
+
+static bool all_can_be(rows *const inputs[], int n, bf_dtype dtype) {
+    bool can = true;
+    for (int i = 0; i < n; i++) can = can && rows_can_be(inputs[i], dtype);
+    return can;
+}
+
+/* Text has the dtype of an array beside it. */
+static void demand_dtypes(rows *const inputs[], int n) {
+    for (int i = 0; i < n; i++) {
+        if (inputs[i]->source.text) continue;
+        for (int k = 0; k < n; k++)
+            if (k != i) rows_demand(inputs[k], rows_dtype(inputs[i], 0));
+    }
+}
+
+static void match_scales(rows *const inputs[], int n) {
+    int most = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < inputs[i]->columns; k++) {
+            const int scale = rows_scale(inputs[i], k);
+            most = scale > most ? scale : most;
+        }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < inputs[i]->columns; k++) rows_raise_scale(inputs[i], k, most);
+}
+
+int step_match(rows *const inputs[], int n) {
+    bf_dtype dtype;
+    demand_dtypes(inputs, n);
+    for (int i = 0; i < rows_candidates(inputs[0]) && find_other(inputs, n, &dtype); i++) {
+        const bf_dtype candidate = rows_candidate(inputs[0], i);
+        if (!all_can_be(inputs, n, candidate)) continue;
+        for (int k = 0; k < n; k++) rows_take_as(inputs[k], candidate);
+    }
+    const rows *const other = find_other(inputs, n, &dtype);
+    if (!other) match_scales(inputs, n);
+    for (int i = 0; i < n && !step_may_resettle(inputs, n); i++) rows_forget(inputs[i]);
+    if (!other) return EXIT_DONE;
+    return fail(EXIT_DATA, other->source.name, "dtypes do not match: this is %s, %s is %s",
+                bf_dtype_name(dtype), inputs[0]->source.name,
+                bf_dtype_name(rows_dtype(inputs[0], 0)));
+}
+
 int step_prepare(rows *const inputs[], int n) {
     bool mixed = false;
     int code = EXIT_DONE;

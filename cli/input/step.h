@@ -10,6 +10,11 @@
  */
 int step_check_shapes(rows *const inputs[], int n, bool flat);
 
+/* Before the first rows, and whenever they begin again: columns of text have the dtype of an array
+ * among the inputs, or else the most exact one that each of them can be, and the greatest scale.
+ * What nothing can change is no longer kept to be read again. */
+int step_match(rows *const inputs[], int n);
+
 /* Once rows are shared out: makes ready to read. Different orders become one. */
 int step_prepare(rows *const inputs[], int n);
 

@@ -32,69 +32,6 @@ typedef struct together {
     buffer numbers;     /* keep one column while the other of its input is looked at */
 } together;
 
-/* ---- dtypes ---------------------------------------------------------------------------------- */
-
-static bf_dtype dtype_of(const paired_column *m) { return rows_dtype(m->of, m->at); }
-
-static units_form form_of(const paired_column *m) {
-    return (units_form){dtype_of(m), rows_scale(m->of, m->at), BF_TIME_NONE};
-}
-
-/* The first column that has not the dtype of the first; NULL: there is none. */
-static const paired_column *find_other(const together *x) {
-    for (int k = 1; k < x->count; k++)
-        if (dtype_of(&x->members[k]) != dtype_of(&x->members[0])) return &x->members[k];
-    return NULL;
-}
-
-static bool all_can_be(const together *x, bf_dtype dtype) {
-    bool can = true;
-    for (int i = 0; i < x->input_count; i++) can = can && rows_can_be(x->inputs[i], dtype);
-    return can;
-}
-
-/* Text has the dtype of an array beside it. */
-static void demand_dtypes(const together *x) {
-    for (int i = 0; i < x->input_count; i++) {
-        if (x->inputs[i]->source.text) continue;
-        for (int k = 0; k < x->input_count; k++)
-            if (k != i) rows_demand(x->inputs[k], rows_dtype(x->inputs[i], 0));
-    }
-}
-
-static void match_scales(const together *x) {
-    int most = 0;
-    for (int k = 0; k < x->count; k++) {
-        const int scale = rows_scale(x->members[k].of, x->members[k].at);
-        most = scale > most ? scale : most;
-    }
-    for (int k = 0; k < x->count; k++) rows_raise_scale(x->members[k].of, x->members[k].at, most);
-}
-
-/* Nothing has to be read again. */
-static void forget_streams(const together *x) {
-    if (step_may_resettle(x->inputs, x->input_count)) return;
-    for (int i = 0; i < x->input_count; i++) rows_forget(x->inputs[i]);
-}
-
-/* Columns of text have the most exact dtype that is each one's, and the greatest scale. */
-static int match_dtypes(const together *x) {
-    const rows *first = x->inputs[0];
-    demand_dtypes(x);
-    for (int i = 0; i < rows_candidates(first) && find_other(x); i++) {
-        const bf_dtype dtype = rows_candidate(first, i);
-        if (!all_can_be(x, dtype)) continue;
-        for (int k = 0; k < x->input_count; k++) rows_take_as(x->inputs[k], dtype);
-    }
-    const paired_column *other = find_other(x);
-    if (!other) match_scales(x);
-    forget_streams(x);
-    if (!other) return EXIT_DONE;
-    return fail(EXIT_DATA, other->of->source.name, "dtypes do not match: this is %s, %s is %s",
-                bf_dtype_name(dtype_of(other)), first->source.name,
-                bf_dtype_name(dtype_of(&x->members[0])));
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* The numbers of a column, in rows where it and the other column have one. */
@@ -176,18 +113,18 @@ static int walk(together *x) {
     work *w = &x->task->work;
     int code = work_begin(w, x->inputs, x->input_count);
     if (code == EXIT_DONE)
-        code =
-            together_make_states(x->task, x->op, form_of(&x->members[0]), 0, x->states, x->count);
+        code = together_make_states(x->task, x->op, units_of_rows(x->inputs[0], 0), 0, x->states,
+                                    x->count);
     if (code == EXIT_DONE) code = work_hold(w, x->things, x->state_count);
     return code == EXIT_DONE ? absorb_chunks(x) : code;
 }
 
 /* Reads all; anew if a text turns out to have another dtype than it seemed to have. */
 static int walk_all(together *x) {
-    int code = match_dtypes(x);
+    int code = step_match(x->inputs, x->input_count);
     while (code == EXIT_DONE && (code = walk(x)) == ROWS_RESETTLED) {
         step_again(x->inputs, x->input_count);
-        code = match_dtypes(x);
+        code = step_match(x->inputs, x->input_count);
     }
     return code;
 }
@@ -197,7 +134,7 @@ static bool are_settled(const together *x) {
     bf_state_info info = {.size = sizeof info};
     bf_state_describe(x->states[0], &info);
     return units_are_same((units_form){info.dtype, info.scale, BF_TIME_NONE},
-                          form_of(&x->members[0]));
+                          units_of_rows(x->inputs[0], 0));
 }
 
 /* Another rank's rows may show the dtype, too. */
@@ -205,7 +142,7 @@ static int absorb_all(together *x) {
     work *w = &x->task->work;
     int code = work_end(w, walk_all(x), false);
     while (code == ROWS_RESETTLED) {
-        code = match_dtypes(x);
+        code = step_match(x->inputs, x->input_count);
         if (code == EXIT_DONE && !are_settled(x)) {
             step_again(x->inputs, x->input_count);
             code = walk_all(x);
