@@ -236,14 +236,7 @@ int64_t expressed_step(const expressed *x, int64_t most) {
     return step_rows(x->input, x->file_count, most);
 }
 
-int64_t expressed_bytes(const expressed *x) {
-    int64_t bytes = 0;
-    for (int i = 0; i < x->file_count; i++) {
-        const int64_t more = rows_bytes(x->input[i]);
-        bytes = bytes < 0 || more < 0 ? -1 : bytes + more;
-    }
-    return bytes;
-}
+int64_t expressed_bytes(const expressed *x) { return step_bytes(x->input, x->file_count); }
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 

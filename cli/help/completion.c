@@ -73,7 +73,7 @@ static bool first_has_words(const usage *u) {
 }
 
 static void put_first_words(const usage *u) {
-    char words[64];
+    char words[128];
     bool first = true;
     if (first_is(u, "[COMMAND]")) {
         for (int i = 0; i < all_count; i++) put_word(all[i].name, strlen(all[i].name), &first);

@@ -197,13 +197,13 @@ int matrix_all(matrix *m, int64_t limit, bf_array *whole) {
 
 int matrix_check(matrix *m) { return source_check(&m->rows.source); }
 
-int matrix_load(matrix *m, int64_t limit, bf_array *whole) {
-    matrix *const of[] = {m};
+int matrix_load(matrix *const of[], int n, int64_t limit, bf_array whole[]) {
     int code;
     do {
-        code = matrix_settle(of, 1);
-        if (code == EXIT_DONE) code = matrix_all(m, limit, whole);
-        if (code == ROWS_RESETTLED) matrix_again(m);
+        code = matrix_settle(of, n);
+        for (int i = 0; i < n && code == EXIT_DONE; i++) code = matrix_all(of[i], limit, &whole[i]);
+        for (int i = 0; i < n && code == ROWS_RESETTLED; i++) matrix_again(of[i]);
     } while (code == ROWS_RESETTLED);
-    return code == EXIT_DONE ? matrix_check(m) : code;
+    for (int i = 0; i < n && code == EXIT_DONE; i++) code = matrix_check(of[i]);
+    return code;
 }

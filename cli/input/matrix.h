@@ -38,8 +38,8 @@ void matrix_again(matrix *m);
  * it is refused. */
 int matrix_all(matrix *m, int64_t limit, bf_array *whole);
 
-/* Settles it, and takes all of it likewise. */
-int matrix_load(matrix *m, int64_t limit, bf_array *whole);
+/* Settles n matrices, and takes all of each likewise. */
+int matrix_load(matrix *const of[], int n, int64_t limit, bf_array whole[]);
 
 /* Makes an array of one dimension, whose first index selects an element. */
 void matrix_flatten(matrix *m);

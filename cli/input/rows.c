@@ -272,9 +272,12 @@ static bool move_column(rows *r, int field, int n) {
     return true;
 }
 
-void rows_order_as_listed(rows *r) {
-    const text_layout *l = &r->source.text->layout;
-    for (int i = 0, n = 0; i < l->listed_count; i++) n += move_column(r, l->listed[i], n);
+int rows_order_as_listed(rows *r, const char *list) {
+    const text_layout *l = r->source.text ? &r->source.text->layout : NULL;
+    if (l && l->listed_count > r->columns)
+        return fail(EXIT_USAGE, r->source.name, "a column is listed twice: '%s'", list);
+    for (int i = 0, n = 0; l && i < l->listed_count; i++) n += move_column(r, l->listed[i], n);
+    return EXIT_DONE;
 }
 
 static int open_columns(rows *r) {

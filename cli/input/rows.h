@@ -130,9 +130,9 @@ int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n);
 
 void rows_close(rows *r);
 
-/* Before the first chunk: the columns of a text are in the order in which the options list them,
- * not in that of the file. */
-void rows_order_as_listed(rows *r);
+/* Before the first chunk: the columns of a text are in the order of the options' list, not in that
+ * of the file. One that is listed twice is refused. */
+int rows_order_as_listed(rows *r, const char *list);
 
 /* The candidates that a column has left, as bits; and rules some out. */
 unsigned rows_can(const rows *r, int column);

@@ -126,3 +126,16 @@ bool step_may_resettle(rows *const inputs[], int n) {
 void step_again(rows *const inputs[], int n) {
     for (int i = 0; i < n; i++) rows_again(inputs[i]);
 }
+
+int64_t step_bytes(rows *const inputs[], int n) {
+    int64_t sum = 0, longest = -1;
+    bool text = false, known = true;
+    for (int i = 0; i < n; i++) {
+        const int64_t bytes = rows_bytes(inputs[i]);
+        text = text || inputs[i]->source.text;
+        known = known && bytes >= 0;
+        longest = bytes > longest ? bytes : longest;
+        sum += bytes;
+    }
+    return known ? sum : text || longest < 0 ? -1 : n * longest;
+}

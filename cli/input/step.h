@@ -24,6 +24,10 @@ int64_t step_rows(rows *const inputs[], int n, int64_t most);
 /* Takes the next rows of each, as many as of the first; otherwise as rows_next. */
 int step_next(rows *const inputs[], int n, int64_t most, rows_chunk chunks[]);
 
+/* Bytes in all, -1 if unknown; where only some of several arrays have a known length, the others
+ * are as long. */
+int64_t step_bytes(rows *const inputs[], int n);
+
 /* As those of one input. */
 bool step_may_resettle(rows *const inputs[], int n);
 void step_again(rows *const inputs[], int n);

@@ -296,7 +296,7 @@ static int do_matrix(order *x, const char *name, double began) {
     if (code == EXIT_DONE) code = places_fit(&x->places, &m);
     if (code == EXIT_DONE) {
         progress_start(name, rows_bytes(&m.rows));
-        code = matrix_load(&m, limit_of(x).bytes, &s.array);
+        code = matrix_load((matrix *const[]){&m}, 1, limit_of(x).bytes, &s.array);
         progress_stop();
     }
     if (code == EXIT_DONE) {

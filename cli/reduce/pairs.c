@@ -99,14 +99,6 @@ static int check_count(const pairs *x) {
     return EXIT_DONE;
 }
 
-static int check_columns(const pairs *x) {
-    const source *s = &x->inputs[0].source;
-    if (s->text && s->text->layout.listed_count > x->inputs[0].columns)
-        return fail(EXIT_USAGE, s->name, "a column is listed twice: '%s'",
-                    x->task.options->input.text.columns);
-    return check_count(x);
-}
-
 /* One file is a table; each of several has a column. */
 static int open_inputs(pairs *x) {
     const options *o = x->task.options;
@@ -126,8 +118,8 @@ static int open_inputs(pairs *x) {
                              : rows_open_column(&x->inputs[i], o->files[i], &in, &how);
         if (code == EXIT_DONE) x->columns += x->inputs[i].columns;
     }
-    if (code == EXIT_DONE && x->inputs[0].source.text) rows_order_as_listed(&x->inputs[0]);
-    if (code == EXIT_DONE) code = check_columns(x);
+    if (code == EXIT_DONE) code = rows_order_as_listed(&x->inputs[0], o->input.text.columns);
+    if (code == EXIT_DONE) code = check_count(x);
     return code == EXIT_DONE ? step_check_shapes(x->input, x->count, true) : code;
 }
 

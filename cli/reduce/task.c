@@ -1,5 +1,6 @@
 #include "reduce/task.h"
 
+#include "input/step.h"
 #include "options/context.h"
 #include "reduce/absorb.h"
 #include "reduce/described.h"
@@ -125,26 +126,12 @@ void task_tell_speed(const task *t, const rows *r, double seconds) {
            gpu ? bf_context_device(t->context) : bf_context_isa(t->context));
 }
 
-/* Bytes in all; where only some of several arrays have a known length, the others are as long. */
-static int64_t total_bytes(rows *const inputs[], int n) {
-    int64_t sum = 0, longest = -1;
-    bool text = false, known = true;
-    for (int i = 0; i < n; i++) {
-        const int64_t bytes = rows_bytes(inputs[i]);
-        text = text || inputs[i]->source.text;
-        known = known && bytes >= 0;
-        longest = bytes > longest ? bytes : longest;
-        sum += bytes;
-    }
-    return known ? sum : text || longest < 0 ? -1 : n * longest;
-}
-
 int task_reduce(task *t, bf_reduction op, rows *const inputs[], int n, int64_t start,
                 bf_state **states) {
     const rows *first = inputs[0];
     for (int i = 0; i < n; i++) task_tell_input(t, inputs[i]);
     const double began = progress_clock();
-    progress_start(first->source.name, total_bytes(inputs, n));
+    progress_start(first->source.name, step_bytes(inputs, n));
     const int code = absorb_rows(t, op, inputs, n, start, states);
     progress_stop();
     if (code == EXIT_DONE) task_tell_speed(t, first, progress_clock() - began);

@@ -1,6 +1,7 @@
 #include "scan/array.h"
 
 #include "input/matrix.h"
+#include "input/step.h"
 #include "options/context.h"
 #include "runtime/progress.h"
 #include "scan/output.h"
@@ -11,8 +12,8 @@
 typedef struct whole_array {
     running *of;
     spool_limit limit; /* for pipes that are read again */
-    matrix matrix;
-    bf_array numbers, results;
+    matrix matrix[2];  /* the second is used for pairs */
+    bf_array numbers[2], results;
     scan_output output;
 } whole_array;
 
@@ -30,6 +31,8 @@ int array_check(const running *x) {
                                : o->input.count >= 0      ? "--count"
                                : o->input.text.skip_nulls ? "--null-policy skip"
                                                           : NULL;
+    if (o->file_count < running_arrays(x))
+        return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
     if (x->own.axes.n > 1) return fail(EXIT_USAGE, NULL, "one axis, not %d", x->own.axes.n);
     if (option) return fail(EXIT_USAGE, NULL, "%s does not go with %s", option, option_of(x));
     return EXIT_DONE;
@@ -48,14 +51,20 @@ static int open_input(whole_array *x) {
                               .ordered = true,
                               .unchanging = true,
                               .keep = &x->limit,
-                              .memory = o->memory.input};
-    return matrix_open(&x->matrix, o->files[0], &in, &how);
+                              .memory = o->memory.input / o->file_count};
+    int code = EXIT_DONE;
+    for (int i = 0; i < o->file_count && code == EXIT_DONE; i++)
+        code = matrix_open(&x->matrix[i], o->files[i], &in, &how);
+    rows *const inputs[] = {&x->matrix[0].rows, &x->matrix[1].rows};
+    return code == EXIT_DONE ? step_check_shapes(inputs, o->file_count, true) : code;
 }
 
 /* Half of the memory is for the results. */
 static int load(whole_array *x) {
     const memory_plan *p = &x->of->options.memory;
-    return matrix_load(&x->matrix, (p->results + p->pipes / 2) / 2, &x->numbers);
+    const int arrays = running_arrays(x->of);
+    matrix *const of[] = {&x->matrix[0], &x->matrix[1]};
+    return matrix_load(of, arrays, (p->results + p->pipes / 2) / 2 / arrays, x->numbers);
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -69,19 +78,20 @@ static int64_t elements_of(const bf_array *a) {
 /* Finds the axis, which is the only one of a line, and the shape of the results. */
 static int find_lines(whole_array *x, int *axis) {
     const running *r = x->of;
-    const char *const name = x->matrix.rows.source.name;
+    const char *const name = x->matrix[0].rows.source.name;
     const int given = r->own.axes.n > 0 ? r->own.axes.at[0] : 0;
     if (r->own.axes.n == 0)
-        x->numbers = bf_array_of(x->numbers.dtype, x->numbers.data, elements_of(&x->numbers));
-    const int ndim = x->numbers.ndim;
+        x->numbers[0] =
+            bf_array_of(x->numbers[0].dtype, x->numbers[0].data, elements_of(x->numbers));
+    const int ndim = x->numbers[0].ndim;
     *axis = given < 0 ? given + ndim : given;
     if (*axis < 0 || *axis >= ndim)
         return fail(EXIT_USAGE, name, "no axis %d: it has %d dimensions", given, ndim);
     if (running_each(r) > 1 && ndim == BF_MAX_DIMS)
         return fail(EXIT_USAGE, name, "-p: one percent, of an array of %d dimensions", ndim);
-    x->results = x->numbers;
+    x->results = x->numbers[0];
     x->results.dtype = r->to;
-    x->results.shape[*axis] = running_count(r, x->numbers.shape[*axis]);
+    x->results.shape[*axis] = running_count(r, x->numbers[0].shape[*axis]);
     for (int64_t d = ndim - 1, stride = 1; d >= 0; d--) {
         x->results.strides[d] = stride;
         stride *= x->results.shape[d];
@@ -91,14 +101,14 @@ static int find_lines(whole_array *x, int *axis) {
 
 static bf_status run_lines(const whole_array *x, int axis) {
     const running *r = x->of;
-    if (!r->windows) return bf_scan(r->context, r->op, &x->numbers, axis, &r->scan, &x->results);
-    return running_roll(r, &x->numbers, axis, &r->roll, &x->results);
+    if (!r->windows) return bf_scan(r->context, r->op, x->numbers, axis, &r->scan, &x->results);
+    return running_roll(r, x->numbers, axis, &r->roll, &x->results);
 }
 
 static int make(whole_array *x) {
     running *const r = x->of;
-    const source *s = &x->matrix.rows.source;
-    int axis, code = running_settle(r, matrix_dtype(&x->matrix), matrix_scale(&x->matrix), s->name);
+    const source *s = &x->matrix[0].rows.source;
+    int axis, code = running_settle(r, matrix_dtype(x->matrix), matrix_scale(x->matrix), s->name);
     if (code == EXIT_DONE) code = find_lines(x, &axis);
     if (code != EXIT_DONE) return code;
     const int64_t n = elements_of(&x->results);
@@ -117,13 +127,13 @@ static int run(whole_array *x) {
     int code = open_input(x);
     if (code == EXIT_DONE) code = context_open(&x->of->context, &x->of->options);
     if (code != EXIT_DONE) return code;
-    progress_start(file, rows_bytes(&x->matrix.rows));
+    progress_start(file, rows_bytes(&x->matrix[0].rows));
     code = load(x);
     if (code == EXIT_DONE) code = make(x);
     progress_stop();
     if (code == EXIT_DONE) note_device(x->of->context, file);
     if (code == EXIT_DONE && x->of->options.stats)
-        inform(file, "%" PRId64 " elements in %.6f s", elements_of(&x->numbers),
+        inform(file, "%" PRId64 " elements in %.6f s", elements_of(x->numbers),
                progress_clock() - x->of->began);
     return code;
 }
@@ -131,7 +141,7 @@ static int run(whole_array *x) {
 int array_run(running *of) {
     whole_array x = {.of = of};
     int code = run(&x);
-    code = scan_output_close(&x.output, code, elements_of(&x.numbers));
-    matrix_close(&x.matrix);
+    code = scan_output_close(&x.output, code, elements_of(x.numbers));
+    for (int i = 0; i < of->options.file_count; i++) matrix_close(&x.matrix[i]);
     return code;
 }

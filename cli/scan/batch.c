@@ -12,7 +12,7 @@ bool batch_has(const batch *b, int64_t i) {
     return (!valid || valid[i]) && (!keyed || keyed[i]);
 }
 
-/* Appends element i of an array to those of all rows so far, of which there are n. */
+/* Appends element i of an array to the n elements of rows so far. */
 static void append(buffer *to, int64_t n, const bf_array *from, int64_t i) {
     const size_t bytes = bf_dtype_size(from->dtype);
     memcpy(to->at + (size_t)n * bytes, (const char *)from->data + (size_t)i * bytes, bytes);
@@ -20,8 +20,7 @@ static void append(buffer *to, int64_t n, const bf_array *from, int64_t i) {
 
 static bool reserve(batch *b, int64_t n) {
     const size_t room = (size_t)(n > 0 ? n : 1);
-    const bf_array *const numbers = &value_of(b, 0)->array;
-    bool good = buffer_grow(&b->numbers, room * bf_dtype_size(numbers->dtype)) != NULL;
+    bool good = buffer_grow(&b->numbers, room * running_element(b->of)) != NULL;
     if (good && b->on >= 0) good = buffer_grow(&b->keys, room * bf_dtype_size(b->of->on)) != NULL;
     return good && buffer_grow(&b->lines, room * sizeof(int64_t)) != NULL;
 }
@@ -52,11 +51,13 @@ static int64_t count_ready(const batch *b) {
 
 int batch_add(batch *b, const int64_t lines[]) {
     const table *t = b->table;
+    const int arrays = running_arrays(b->of);
     int code = EXIT_DONE;
     if (!reserve(b, b->n + t->n)) return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
     for (int64_t i = 0; i < t->n && code == EXIT_DONE; i++) {
         if (!batch_has(b, i)) continue;
-        append(&b->numbers, b->n, &value_of(b, 0)->array, i);
+        for (int k = 0; k < arrays; k++)
+            append(&b->numbers, b->n * arrays + k, &value_of(b, k)->array, i);
         if (b->on >= 0) append(&b->keys, b->n, &value_of(b, b->on)->array, i);
         ((int64_t *)b->lines.at)[b->n++] = lines ? lines[i] : 0;
         if (b->on >= 0) code = check_key(b, i);
@@ -69,7 +70,7 @@ void batch_end(batch *b) { b->ready = b->n; }
 
 void batch_forget(batch *b) {
     const size_t ready = (size_t)b->ready, rest = (size_t)(b->n - b->ready);
-    const size_t bytes = bf_dtype_size(b->of->dtype), keys = bf_dtype_size(b->of->on);
+    const size_t bytes = running_element(b->of), keys = bf_dtype_size(b->of->on);
     buffer_drop(&b->numbers, ready * bytes, rest * bytes);
     buffer_drop(&b->keys, ready * keys, rest * keys);
     buffer_drop(&b->lines, ready * sizeof(int64_t), rest * sizeof(int64_t));

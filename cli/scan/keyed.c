@@ -156,7 +156,7 @@ static bf_status take_own(keyed *k, keyed_line *l, bool on, bool last) {
 
 static bf_status take_line(keyed *k, keyed_line *l, const bf_array *numbers, const void *on) {
     const int64_t begin = k->shown + k->rows - numbers->shape[0];
-    if (!gather(k, l, begin, numbers->data, bf_dtype_size(numbers->dtype), &k->own) ||
+    if (!gather(k, l, begin, numbers->data, running_element(k->of), &k->own) ||
         (on && !gather(k, l, begin, on, bf_dtype_size(k->of->on), &k->own_on)))
         return BF_E_MEMORY;
     return take_own(k, l, on != NULL, false);

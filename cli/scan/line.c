@@ -40,7 +40,7 @@ static bool is_wanted(const running *x, int64_t number) {
 
 static bf_status hold(line *l, const char *numbers, int64_t n) {
     const running *x = l->of;
-    const size_t bytes = bf_dtype_size(x->dtype);
+    const size_t bytes = running_element(x);
     if (n == 0) return BF_OK;
     const int64_t limit = running_limit(x), all = l->n + n;
     if (limit > 0 && all > limit / (int64_t)bytes) return BF_E_MEMORY;
@@ -88,7 +88,7 @@ static int64_t find_end(const line *l, bool last) {
 
 static void drop(line *l) {
     const int64_t some = count_needless(l);
-    const size_t bytes = bf_dtype_size(l->of->dtype), keys = bf_dtype_size(l->of->on);
+    const size_t bytes = running_element(l->of), keys = bf_dtype_size(l->of->on);
     if (some <= 0) return;
     l->n -= some;
     l->first += some;
@@ -98,14 +98,16 @@ static void drop(line *l) {
 
 static bf_status roll(const line *l, const bf_array *all) {
     const running *x = l->of;
-    const bf_array held = bf_array_of(x->dtype, l->held.at, l->n),
-                   keys = bf_array_of(x->on, l->keys.at, l->n);
+    const bf_array keys = bf_array_of(x->on, l->keys.at, l->n);
+    bf_array held[] = {bf_array_of(x->dtype, l->held.at, l->n),
+                       bf_array_of(x->dtype, l->held.at + bf_dtype_size(x->dtype), l->n)};
     bf_rolling_options how = x->roll;
     if (x->own.on) {
         how.on = &keys;
         how.span = &x->span;
     }
-    return running_roll(x, &held, 0, &how, all);
+    held[0].strides[0] = held[1].strides[0] = running_arrays(x);
+    return running_roll(x, held, 0, &how, all);
 }
 
 /* Gives the results of elements [next, end) of the line. */

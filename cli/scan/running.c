@@ -53,14 +53,17 @@ static bf_status roll_quantiles(const running *x, const bf_array *numbers, int a
     return bf_rolling_quantile(x->context, numbers, axis, x->own.percents.at, (int)each, how, &all);
 }
 
-bf_status running_roll(const running *x, const bf_array *numbers, int axis,
+bf_status running_roll(const running *x, const bf_array numbers[], int axis,
                        const bf_rolling_options *how, const bf_array *results) {
     switch (x->result) {
     case WINDOW_COUNTED: return bf_rolling_count(x->context, numbers, axis, how, results);
     case WINDOW_MEDIAN: return bf_rolling_median(x->context, numbers, axis, how, results);
     case WINDOW_QUANTILE: return roll_quantiles(x, numbers, axis, how, results);
-    default: return bf_rolling(x->context, x->op, numbers, axis, how, results);
+    case WINDOW_REDUCED: break;
     }
+    return running_arrays(x) == 2
+               ? bf_rolling_pair(x->context, x->op, &numbers[0], &numbers[1], axis, how, results)
+               : bf_rolling(x->context, x->op, numbers, axis, how, results);
 }
 
 int running_settle(running *x, bf_dtype dtype, int scale, const char *file) {

@@ -37,6 +37,13 @@ typedef struct running {
     buffer results;     /* holds those of a line's last part */
 } running;
 
+/* How many numbers are reduced together: 2 are a pair, which lie one behind another, and are an
+ * element. */
+static inline int running_arrays(const running *x) { return bf_reduction_arrays(x->op); }
+static inline size_t running_element(const running *x) {
+    return (size_t)running_arrays(x) * bf_dtype_size(x->dtype);
+}
+
 /* Results of a number, which lie together, and in one line: several quantiles. */
 static inline int64_t running_each(const running *x) {
     return x->own.percents.n > 1 ? x->own.percents.n : 1;
@@ -51,8 +58,9 @@ static inline size_t running_bytes(const running *x) {
  */
 int running_settle(running *x, bf_dtype dtype, int scale, const char *file);
 
-/* Finds the results of windows along an axis: `results` tells where those of each number begin. */
-bf_status running_roll(const running *x, const bf_array *numbers, int axis,
+/* Finds the results of windows along an axis: `results` tells where those of each number begin.
+ * numbers: of pairs two arrays. */
+bf_status running_roll(const running *x, const bf_array numbers[], int axis,
                        const bf_rolling_options *how, const bf_array *results);
 
 /* The results of so many numbers; and of a file whose numbers are not counted yet (-1), -1. */

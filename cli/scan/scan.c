@@ -80,15 +80,17 @@ static const struct {
       &scan_options}},
     {"rolling",
      0,
-     {"[OPTIONS] sum|mean|var|std|skew|kurtosis|min|max|median|quantile|count [FILE]",
+     {"[OPTIONS] sum|mean|var|std|skew|kurtosis|min|max|median|quantile|count|cov|corr|slope|"
+      "intercept|r2 [FILE [B]]",
       "Reduces the window of each number: it and those before it, as many in all as --window says; "
-      "count is of those that are no NaN. Each result is that of its window alone, exact and "
-      "rounded once to f64; the least, the greatest and the median of floats keep their dtype. A "
-      "window with too few numbers has NaN.\n\n" FORMS,
+      "count is of those that are no NaN. The last five are of pairs, of two FILEs or of columns "
+      "(--column A,B). A window with too few has NaN.\n\n"
+      "Each result is that of its window alone, exact and rounded once to f64; the least, the "
+      "greatest and the median of floats keep their dtype.\n\n" FORMS,
       TAKES_SCAN | TAKES_ROUNDING | TAKES_DDOF | TAKES_METHOD,
       "window on min-count center step percents " COMMON,
       "bitfold rolling mean --window 2 y.npy\n"
-      "bitfold rolling max --window 7 --min-count 1 --column height table.csv\n"
+      "bitfold rolling corr --window 3 --column height,weight table.csv\n"
       "seq 100 | bitfold rolling sum --window 10 --step 10",
       &rolling_options}},
 };
@@ -99,12 +101,22 @@ static const struct {
     const char *name;
     bf_reduction op;
     enum window_result result;
-} operations[] = {{"sum", BF_SUM, WINDOW_REDUCED},   {"mean", BF_MEAN, WINDOW_REDUCED},
-                  {"var", BF_VAR, WINDOW_REDUCED},   {"std", BF_STD, WINDOW_REDUCED},
-                  {"skew", BF_SKEW, WINDOW_REDUCED}, {"kurtosis", BF_KURTOSIS, WINDOW_REDUCED},
-                  {"min", BF_MIN, WINDOW_REDUCED},   {"max", BF_MAX, WINDOW_REDUCED},
-                  {"median", BF_SUM, WINDOW_MEDIAN}, {"quantile", BF_SUM, WINDOW_QUANTILE},
-                  {"count", BF_SUM, WINDOW_COUNTED}};
+} operations[] = {{"sum", BF_SUM, WINDOW_REDUCED},
+                  {"mean", BF_MEAN, WINDOW_REDUCED},
+                  {"var", BF_VAR, WINDOW_REDUCED},
+                  {"std", BF_STD, WINDOW_REDUCED},
+                  {"skew", BF_SKEW, WINDOW_REDUCED},
+                  {"kurtosis", BF_KURTOSIS, WINDOW_REDUCED},
+                  {"min", BF_MIN, WINDOW_REDUCED},
+                  {"max", BF_MAX, WINDOW_REDUCED},
+                  {"median", BF_SUM, WINDOW_MEDIAN},
+                  {"quantile", BF_SUM, WINDOW_QUANTILE},
+                  {"count", BF_SUM, WINDOW_COUNTED},
+                  {"cov", BF_COV, WINDOW_REDUCED},
+                  {"corr", BF_CORR, WINDOW_REDUCED},
+                  {"slope", BF_SLOPE, WINDOW_REDUCED},
+                  {"intercept", BF_INTERCEPT, WINDOW_REDUCED},
+                  {"r2", BF_R2, WINDOW_REDUCED}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 static int refuse_operation(const char *name) {
@@ -113,7 +125,8 @@ static int refuse_operation(const char *name) {
     if (!name) fail(EXIT_USAGE, NULL, "no operation given");
     if (name) fail(EXIT_USAGE, NULL, "unknown operation: %s", name);
     guess_hint(&g, "",
-               "it is sum, mean, var, std, skew, kurtosis, min, max, median, quantile or count");
+               "it is sum, mean, var, std, skew, kurtosis, min, max, median, quantile, count, cov, "
+               "corr, slope, intercept or r2");
     return EXIT_USAGE;
 }
 
@@ -153,8 +166,8 @@ static int check_windows(running *x) {
     if (!own->on && own->min_count > own->window)
         return fail(EXIT_USAGE, NULL, "--min-count is more than a window has");
     if (x->options.rules.ddof != 0 && x->op != BF_VAR && x->op != BF_STD && x->op != BF_SKEW &&
-        x->op != BF_KURTOSIS)
-        return fail(EXIT_USAGE, NULL, "--ddof is for var, std, skew and kurtosis");
+        x->op != BF_KURTOSIS && x->op != BF_COV)
+        return fail(EXIT_USAGE, NULL, "--ddof is for var, std, skew, kurtosis and cov");
     if ((x->result == WINDOW_QUANTILE) != (own->percents.n > 0))
         return fail(EXIT_USAGE, NULL, "quantile needs -p, and nothing else has it");
     if (own->percents.n > 1 && x->options.append)
@@ -170,9 +183,11 @@ static int check_line(running *x) {
     int code = x->windows ? take_operation(x) : EXIT_DONE;
     if (code == EXIT_DONE && x->windows) code = check_windows(x);
     if (code != EXIT_DONE) return code;
-    if (o->file_count > 1)
-        return fail(EXIT_USAGE, NULL, "%s takes one FILE, not %d", report_command_name(),
-                    o->file_count);
+    if (o->file_count > running_arrays(x))
+        return fail(EXIT_USAGE, NULL, "%s takes %s, not %d", report_command_name(),
+                    running_arrays(x) == 2 ? "two FILEs" : "one FILE", o->file_count);
+    if (o->file_count > 1 && o->where)
+        return fail(EXIT_USAGE, NULL, "--where needs one FILE, a table");
     if (o->rules.overflow == BF_OVERFLOW_SATURATE)
         return fail(EXIT_USAGE, NULL, "--overflow saturate is for map alone");
     if (!o->by && (o->input.text.text || o->input.text.number))

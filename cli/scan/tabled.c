@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strndup */
 #include "scan/tabled.h"
 
 #include "columns/table.h"
@@ -9,6 +10,7 @@
 #include "scan/output.h"
 #include "scan/span.h"
 #include "scan/waiting.h"
+#include "text/item.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 typedef struct tabled {
     running *of;
     options options; /* for the table: --column is its value, and there is always a key */
+    char *first;     /* the first column of pairs; else NULL */
     asked asked;
     table table;
     keyed keyed;
@@ -36,14 +39,25 @@ static int refuse(const char *option, const char *with) {
     return fail(EXIT_USAGE, NULL, "%s does not go with %s", option, with);
 }
 
+/* The second of two columns of a list; NULL: it has not so many. */
+static const char *second_of(const char *list) {
+    if (text_take_item(&list, ",").behind == '\0') return NULL;
+    const char *const second = list;
+    return *list && text_take_item(&list, ",").behind == '\0' ? second : NULL;
+}
+
 int tabled_check(const running *x) {
     const options *o = &x->options;
     const char *const with = x->own.on ? "--on" : o->append ? "--append" : "--by";
+    if (o->file_count > 1)
+        return fail(EXIT_USAGE, NULL, "%s needs one FILE, a table, not %d", with, o->file_count);
     if (!o->input.text.columns) {
         fail(EXIT_USAGE, NULL, "%s needs --column", with);
         hint("--column names the column of numbers");
         return EXIT_USAGE;
     }
+    if (running_arrays(x) == 2 && !second_of(o->input.text.columns))
+        return fail(EXIT_USAGE, NULL, "%s of a table is of two columns: --column A,B", x->name);
     if (o->input.format == FORMAT_NPY || o->input.format == FORMAT_RAW)
         return fail(EXIT_USAGE, NULL, "%s takes a table of text", with);
     if (o->input.first > 0) return refuse("--offset", with);
@@ -59,17 +73,24 @@ int tabled_check_absent(const options *o) {
     return EXIT_USAGE;
 }
 
-/* Without --by, the key is a column that is there, as text, and is not used. */
-static void settle_options(tabled *x) {
+/* Without --by, the key is a column that is there, as text, and is not used. False: there is no
+ * memory. */
+static bool settle_options(tabled *x) {
     options *const o = &x->options;
+    struct wanted_aggregate *const w = o->aggregates;
     *o = x->of->options;
-    o->aggregates[0] = (struct wanted_aggregate){
+    w[0] = (struct wanted_aggregate){
         .option = "column", .op = x->of->op, .values = o->input.text.columns};
-    o->aggregates[1] =
-        (struct wanted_aggregate){.option = "on", .op = BF_MIN, .values = x->of->own.on};
+    if (running_arrays(x->of) == 2) {
+        w->second = second_of(w->values);
+        w->values = x->first = strndup(w->values, (size_t)(w->second - w->values) - 1);
+        w->pairs = true;
+    }
+    w[1] = (struct wanted_aggregate){.option = "on", .op = BF_MIN, .values = x->of->own.on};
     o->aggregate_count = x->of->own.on ? 2 : 1;
     o->input.text.columns = NULL;
     if (!o->by) o->by = o->input.text.text = "1";
+    return w->values != NULL;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -104,10 +125,12 @@ static int open_table(tabled *x) {
     if (code == EXIT_DONE) code = table_open(&x->table, &x->asked, x->of->context);
     if (code != EXIT_DONE) return code;
     for (int i = 0; i < x->asked.results; i++)
-        if (x->asked.results != o->aggregate_count ||
-            x->asked.value[x->asked.result[i].value].field < 0)
-            return fail(EXIT_USAGE, file_of(x), "--%s: '%s' is not one column",
-                        o->aggregates[i].option, o->aggregates[i].values);
+        for (int k = 0; k < asked_arrays(&x->asked.result[i]); k++)
+            if (x->asked.results != o->aggregate_count ||
+                x->asked.value[x->asked.result[i].value + k].field < 0)
+                return fail(EXIT_USAGE, file_of(x), "--%s: '%s' is not one column",
+                            o->aggregates[i].option,
+                            k == 0 ? o->aggregates[i].values : o->aggregates[i].second);
     x->batch = (batch){.of = x->of,
                        .table = &x->table,
                        .on = o->aggregate_count > 1 ? x->asked.result[1].value : -1};
@@ -219,8 +242,7 @@ int tabled_run(running *of) {
     tabled *const x = calloc(1, sizeof *x); /* too large for a small stack */
     if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
     x->of = of;
-    settle_options(x);
-    int code = run(x);
+    int code = settle_options(x) ? run(x) : fail_status(BF_E_MEMORY, NULL, NULL);
     code = scan_output_close(&x->results, code, x->results.count);
     if (x->output.stream && code == EXIT_DONE) code = output_close(&x->output);
     if (x->output.stream && code != EXIT_DONE) output_abandon(&x->output);
@@ -230,6 +252,7 @@ int tabled_run(running *of) {
     line_close(&x->line);
     table_close(&x->table);
     asked_close(&x->asked);
+    free(x->first);
     batch_close(&x->batch);
     free(x);
     return code;

@@ -12,6 +12,7 @@ from command import SHORT, CommandTest, root, run
 from rounding import round_to
 
 OPS = ["sum", "mean", "var", "std", "skew", "kurtosis", "min", "max", "median", "count"]
+PAIRS = ["cov", "corr", "slope", "intercept", "r2"]
 
 
 def between(x, op):
@@ -46,8 +47,27 @@ def kurtosis(x, ddof):
     return round_to(Fraction(n - 1, (n - 2) * (n - 3)) * ((n + 1) * excess + 6) if ddof else excess)
 
 
+def of_pairs(op, window, ddof):
+    n = len(window)
+    if n == 0 or (op == "cov" and n <= ddof):
+        return math.nan
+    means = [sum(each) / n for each in zip(*window)]
+    x, y = ([each - mean for each in column] for column, mean in zip(zip(*window), means))
+    both, square, other = (sum(a * b for a, b in zip(*each)) for each in ((x, y), (x, x), (y, y)))
+    if op == "cov":
+        return round_to(both / (n - ddof))
+    if square == 0 or (op in ("corr", "r2") and other == 0):
+        return math.nan
+    if op == "corr":
+        return math.copysign(root(both**2 / (square * other)), both)
+    slope = both / square
+    return round_to({"slope": slope, "intercept": means[1] - slope * means[0], "r2": slope * both / other if other else 0}[op])
+
+
 def reduce(op, window, ddof=0):
-    """The result of fractions (None: NaN), rounded once."""
+    """The result of fractions, or pairs of them, rounded once."""
+    if op in PAIRS:
+        return of_pairs(op, window, ddof)
     n, total = len(window), sum(window)
     if op == "count":
         return float(n)
@@ -232,9 +252,80 @@ class Rolling(CommandTest):
                     first = first or found
                     self.assertEqual(found, first)
 
+    def random_pairs(self, rng, n):
+        """Two columns of decimals, as they are written, and as pairs of fractions; NaN makes both doubles."""
+        (a, k), (b, m), nan = rng.choice([(1, 1), (4, 0), (9, 0)]), rng.choice([(2, 2), (6, 3)]), rng.random() < 0.3
+        text = [[f"{rng.randrange(-10**digits, 10**digits) / 10**scale:.{scale}f}" for _ in range(n)] for digits, scale in ((a, k), (b, m))]
+        for column in text:
+            for i in range(n if nan else 0):
+                column[i] = "nan" if rng.random() < 0.1 else column[i]
+        number = (lambda each: Fraction(float(each))) if nan else Fraction
+        return list(zip(*text)), [None if "nan" in pair else tuple(map(number, pair)) for pair in zip(*text)]
+
+    def test_random_pairs_against_fractions(self):
+        rng = random.Random(17)
+        for case in range(40 if SHORT else 300):
+            op, n, window, step = PAIRS[case % 5], rng.randrange(1, 60), rng.randrange(1, 12), rng.choice([1, 1, 3])
+            text, pairs = self.random_pairs(rng, n)
+            how = dict(least=rng.choice([None, 0, window // 2]), center=rng.random() < 0.4, ddof=rng.randrange(2), skip=rng.random() < 0.5)
+            options = [op, "--window", window, "--nan", "skip" if how["skip"] else "propagate"]
+            options += ["--ddof", how["ddof"]] if op == "cov" else []
+            options += ["--center"] if how["center"] else []
+            options += [] if how["least"] is None else ["--min-count", how["least"]]
+            keys = [rng.choice("xyz") for _ in range(n)]
+            table = "b,k,a\n" + "".join(f"{b},{k},{a}\n" for (a, b), k in zip(text, keys))
+            found = self.numbers(*options, "--step", step, "--column", "a,b", stdin=table.encode())
+            self.same(found, expect(op, pairs, window, step=step, **how), options, table)
+            files = [self.write(name, "".join(pair[i] + "\n" for pair in text).encode()) for i, name in enumerate("ab")]
+            self.same(self.numbers(*options, "--step", step, *files), expect(op, pairs, window, step=step, **how), options, table)
+            wanted = np.empty(n)
+            for key in set(keys):
+                at = [i for i in range(n) if keys[i] == key]
+                wanted[at] = expect(op, [pairs[i] for i in at], window, **how)
+            found = self.result("rolling", *options, "--column", "a,b", "--by", "k", "--append", "r", stdin=table.encode())
+            self.same([float(line.split(",")[3]) for line in found.split("\n")[1:]], wanted, options, table)
+            self.same(self.numbers(*options, "--column", "a,b", "--by", "k", stdin=table.encode()), wanted, options, table)
+
+    def test_pairs_of_arrays(self):
+        rng = np.random.default_rng(8)
+        for dtype in ("f8", "f4", "i2", "u8"):
+            x, y = ((rng.normal(size=(6, 9)) * 100).astype(dtype) for _ in range(2))
+            exact = [[Fraction(float(each) if dtype[0] == "f" else int(each)) for each in z.ravel()] for z in (x, y)]
+            pairs = np.empty((6, 9), object)
+            pairs.ravel()[:] = list(zip(*exact))
+            files = self.save("x.npy", x), self.save("y.npy", np.asfortranarray(y))
+            for op in PAIRS:
+                self.same(self.array(op, "--window", 4, *files), expect(op, list(pairs.ravel()), 4), dtype, op)
+                for axis in (0, -1):
+                    found = self.array(op, "--window", 3, "--center", "--axis", axis, *files)
+                    line = lambda each: expect(op, list(each), 3, center=True)
+                    wanted = np.stack([line(each) for each in np.moveaxis(pairs, axis, -1)])
+                    self.same(found, np.moveaxis(wanted, -1, axis), dtype, op, axis)
+        narrow = self.array("cov", "--window", 2, "--out-dtype", "f32", *files)
+        self.assertEqual(narrow.dtype, "f4")
+        n = 400_000 if SHORT else 1_000_000
+        x, y = (rng.integers(0, 9, n) for _ in range(2))
+        sums = [np.concatenate([[0], np.cumsum(z)]) for z in (x, y, x * y)]
+        sx, sy, sxy = (each[20:] - each[:-20] for each in sums)
+        wanted = np.concatenate([[np.nan] * 19, (20 * sxy - sx * sy) / 400])
+        files = self.save("x.npy", x), self.write("y.txt", "\n".join(map(str, y)).encode())
+        self.same(self.array("cov", "--window", 20, *files), wanted)
+        table = "x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, y))
+        self.same(self.array("cov", "--window", 20, "--column", "x,y", stdin=table.encode()), wanted)
+
+    def test_pairs_over_spans_and_gaps(self):
+        table = b"t,a,b\n1,1,2\n1,2,4.5\n2,,1\n3,4,\n4,3,1\n7,5,2\n"
+        skip = ["--null-policy", "skip", "--column", "a,b"]
+        self.assertEqual(self.result("rolling", "cov", "--window", 2, *skip, stdin=table), "nan\n0.625\n-0.875\n0.5")
+        span = ["rolling", "cov", "--window", 4, "--on", "t", *skip]
+        rows = "1,1,2,0.625\n1,2,4.5,0.625\n2,,1,\n3,4,,\n4,3,1,-0.3333333333333333\n7,5,2,0.5"
+        self.assertEqual(self.result(*span, "--append", "c", stdin=table), "t,a,b,c\n" + rows)
+        self.assertEqual(self.result(*span, stdin=table).split(), [row.split(",")[3] for row in rows.split() if not row.endswith(",")])
+        self.refused(3, "-:4: column 2 (a): an empty field", *span[:6], "--column", "a,b", stdin=table)
+
     def test_operations_are_completed(self):
         script = self.result("completion", "bash")
-        self.assertIn("rolling) words='sum mean var std skew kurtosis min max median quantile count'", script)
+        self.assertIn("rolling) words='sum mean var std skew kurtosis min max median quantile count cov corr slope intercept r2'", script)
 
     def test_what_is_refused(self):
         x = self.save("x.npy", np.ones(3))
@@ -245,7 +336,7 @@ class Rolling(CommandTest):
         self.refused(2, "bad operand of --window", "rolling", "sum", "--window", 0, x)
         self.refused(2, "bad operand of --step", "rolling", "sum", "--window", 1, "--step", 0, x)
         self.refused(2, "--min-count is more", "rolling", "sum", "--window", 2, "--min-count", 3, x)
-        self.refused(2, "--ddof is for var, std, skew and kurtosis", "rolling", "sum", "--window", 2, "--ddof", 1, x)
+        self.refused(2, "--ddof is for var, std, skew, kurtosis and cov", "rolling", "sum", "--window", 2, "--ddof", 1, x)
         self.refused(2, "min of f64 is not rounded", "rolling", "min", "--window", 2, "--out-dtype", "f32", x)
         self.refused(2, "quantile needs -p", "rolling", "quantile", "--window", 2, x)
         self.refused(2, "quantile needs -p", "rolling", "median", "--window", 2, "-p", 50, x)
@@ -253,6 +344,25 @@ class Rolling(CommandTest):
         self.refused(2, "--method is for quantile", "rolling", "median", "--window", 2, "--method", "lower", x)
         self.refused(2, "median of f64 is not rounded", "rolling", "median", "--window", 2, "--out-dtype", "f32", x)
         self.refused(2, "one FILE", "rolling", "sum", "--window", 2, x, x)
+        cov = ["rolling", "cov", "--window", 2]
+        table = self.write("t.csv", b"a,b,t\n1,2,2026-01-01\n2,3,2026-01-02\n")
+        self.refused(2, "cov is of two columns or FILEs, not 1", *cov, x)
+        self.refused(2, "cov is of two columns or FILEs, not 3", *cov, table)
+        self.refused(2, "one column at a time, not 2", *cov, table, table, "--column", "a,b")
+        self.refused(2, "listed twice: 'a,a'", *cov, "--column", "a,a", table)
+        self.refused(2, "cov of a table is of two columns", *cov, "--column", "a", "--append", "c", table)
+        self.refused(2, "cov of a table is of two columns", *cov, "--column", "a,b,t", "--append", "c", table)
+        self.refused(2, "'a+1' is not one column", *cov, "--column", "b,a+1", "--append", "c", table)
+        self.refused(3, "times have no cov", *cov, "--column", "a,t", "--append", "c", table)
+        self.refused(3, "not a number", *cov, "--column", "a,t", table)
+        self.refused(2, "two FILEs, not 3", *cov, x, x, x)
+        self.refused(2, "two files are needed, not 1", *cov, "--axis", 0, x)
+        self.refused(2, "--by needs one FILE", *cov, "--by", "t", "--column", "a,b", table, table)
+        self.refused(2, "--where needs one FILE", *cov, "--where", "a > 1", x, x)
+        self.refused(3, "shapes do not match", *cov, x, self.save("y.npy", np.ones(4)))
+        self.refused(3, "shapes do not match", *cov, "--axis", 0, x, self.save("y.npy", np.ones(4)))
+        self.refused(3, "fewer elements", *cov, x, "-", stdin=b"1\n2\n")
+        self.refused(3, "dtypes do not match", *cov, x, self.save("y.npy", np.ones(3, "i2")))
         self.refused(1, "none.npy", "rolling", "sum", "--window", 2, self.path("none.npy"))
         self.refused(3, "no --column", "rolling", "sum", "--window", 2, stdin=b"1,2\n3,4\n")
         self.refused(3, "not a number", "rolling", "sum", "--window", 2, "-o", self.path("out.npy"), stdin=b"1\n2\nx\n")
