@@ -1,6 +1,7 @@
 #include "input/matrix.h"
 
 #include "input/share.h"
+#include "input/step.h"
 #include "runtime/report.h"
 
 #include <inttypes.h>
@@ -66,39 +67,12 @@ bool matrix_in_place(const matrix *m) {
 
 bf_dtype matrix_dtype(const matrix *m) { return rows_dtype(&m->rows, 0); }
 
-static bool all_can_be(matrix *const of[], int n, bf_dtype dtype) {
-    bool can = true;
-    for (int i = 0; i < n; i++) can = can && rows_can_be(&of[i]->rows, dtype);
-    return can;
-}
-
 int matrix_scale(const matrix *m) { return rows_scale(&m->rows, 0); }
 
-/* All have the greatest scale that one of them has. */
-static void settle_scales(matrix *const of[], int n) {
-    int most = 0;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < of[i]->rows.columns; k++)
-            if (rows_scale(&of[i]->rows, k) > most) most = rows_scale(&of[i]->rows, k);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < of[i]->rows.columns; k++) rows_raise_scale(&of[i]->rows, k, most);
-}
-
 int matrix_settle(matrix *const of[], int n) {
-    const rows *first = &of[0]->rows;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n && !of[i]->rows.source.text; k++)
-            rows_demand(&of[k]->rows, matrix_dtype(of[i]));
-    for (int i = 0; i < rows_candidates(first); i++) {
-        const bf_dtype dtype = rows_candidate(first, i);
-        if (!all_can_be(of, n, dtype)) continue;
-        for (int k = 0; k < n; k++) rows_take_as(&of[k]->rows, dtype);
-        settle_scales(of, n);
-        return EXIT_DONE;
-    }
-    return fail(EXIT_DATA, of[n - 1]->rows.source.name, "dtypes do not match: this is %s, %s is %s",
-                bf_dtype_name(matrix_dtype(of[n - 1])), first->source.name,
-                bf_dtype_name(matrix_dtype(of[0])));
+    rows *inputs[MATRICES_MOST];
+    for (int i = 0; i < n; i++) inputs[i] = &of[i]->rows;
+    return step_match(inputs, n);
 }
 
 /* ---- slabs ----------------------------------------------------------------------------------- */

@@ -22,8 +22,8 @@ typedef struct matrix {
 int matrix_open(matrix *m, const char *name, const input *in, const rows_options *how);
 void matrix_close(matrix *m);
 
-/* Settles the one dtype of n matrices, before they are read: the most exact that all their texts
- * can be, or that of an array among them; of integers with the one scale that all of them need. */
+/* Settles the one dtype and scale of n matrices, before they are read, as step_match does. */
+enum { MATRICES_MOST = 2 };
 int matrix_settle(matrix *const of[], int n);
 bf_dtype matrix_dtype(const matrix *m);
 int matrix_scale(const matrix *m);
