@@ -323,18 +323,6 @@ int table_settle_ranks(table *t, bool *changed) {
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-static void put_form(checkpoint_writer *to, units_form form) {
-    checkpoint_put_number(to, form.dtype);
-    checkpoint_put_number(to, form.scale);
-    checkpoint_put_number(to, form.time);
-}
-
-static units_form take_form(checkpoint_reader *from) {
-    const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
-    const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
-    return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
-}
-
 void table_put_place(checkpoint_writer *to, const table *t) {
     checkpoint_put_number(to, t->input - t->inputs);
     checkpoint_put_number(to, t->settled);
@@ -343,8 +331,8 @@ void table_put_place(checkpoint_writer *to, const table *t) {
         checkpoint_put_number(to, c->kind.can);
         checkpoint_put_number(to, c->kind.scale);
         checkpoint_put_number(to, c->kind.time);
-        put_form(to, c->text);
-        put_form(to, c->array);
+        units_put(to, c->text);
+        units_put(to, c->array);
     }
     work_put_place(to, t->input);
     for (int i = 0; i < t->step_count; i++) work_put_place(to, &t->steps[i]);
@@ -359,8 +347,8 @@ bool table_take_place(checkpoint_reader *from, table *t) {
         c->kind.can = (unsigned)checkpoint_number(from, 1, UINT32_MAX);
         c->kind.scale = (unsigned char)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
         c->kind.time = (unsigned char)checkpoint_number(from, 0, BF_TIME_ANY);
-        c->text = take_form(from);
-        c->array = take_form(from);
+        c->text = units_take(from);
+        c->array = units_take(from);
     }
     bool good =
         !from->bad && enter_file(t, file, &changed) == EXIT_DONE && work_take_place(from, t->input);

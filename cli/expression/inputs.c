@@ -3,6 +3,7 @@
 
 #include "expression/names.h"
 #include "input/step.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
@@ -435,16 +436,16 @@ bf_array expressed_present(formula_results r) {
 static bf_status absorb_runs(bf_state *state, formula_results r) {
     const size_t size = bf_dtype_size(r.numbers.dtype);
     const int64_t n = r.numbers.shape[0];
-    bf_state_info info = {.size = sizeof info};
-    bf_status st = bf_state_describe(state, &info);
+    const int64_t next = state_info(state).next;
+    bf_status st = BF_OK;
     for (int64_t at = 0; at < n && st == BF_OK;) {
         const int64_t begin = next_present(r.valid, &at, n);
         const bf_array run = bf_array_of(
             r.numbers.dtype, (const char *)r.numbers.data + (size_t)begin * size, at - begin);
-        st = bf_state_seek(state, info.next + begin);
+        st = bf_state_seek(state, next + begin);
         if (st == BF_OK) st = bf_state_absorb(state, &run);
     }
-    return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
+    return st == BF_OK ? bf_state_seek(state, next + n) : st;
 }
 
 static bf_status absorb_results(bf_state *state, bf_reduction op, formula_results r) {
@@ -457,11 +458,10 @@ static bf_status absorb_results(bf_state *state, bf_reduction op, formula_result
 /* Absorbs results that are computed beforehand. */
 static int absorb_computed(expressed *x, const columns *c, bf_state **state, bf_reduction op) {
     formula_results results;
-    bf_state_info info = {.size = sizeof info};
-    bf_status st = bf_state_describe(*state, &info);
+    bf_status st = BF_OK;
     const int code = compute_columns(x, c, &results);
     if (code != EXIT_DONE) return code;
-    const bool becomes = results.numbers.dtype != info.dtype;
+    const bool becomes = results.numbers.dtype != state_info(*state).dtype;
     if (becomes && results.numbers.dtype != BF_I128) return ROWS_RESETTLED;
     if (becomes) st = wide_state(x->formula.context, state);
     if (st == BF_OK) st = absorb_results(*state, op, results);

@@ -8,6 +8,7 @@
 #include "group/saved.h"
 #include "group/shown.h"
 #include "options/context.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "sheet/output.h"
@@ -180,9 +181,8 @@ int by_show(by *x, output *out, const char *file, double began) {
 /* The results of groups that the library saved: those that were asked for, or else all and the
  * number of rows. Each has two values, for pairs. */
 static bool ask_for_saved(asked *a, table *t, const statefile *saved) {
-    bf_groups_options kind = {.size = sizeof kind};
+    const bf_groups_options kind = groups_kind(saved->groups);
     const trailer *given = &saved->trailer;
-    bf_groups_describe(saved->groups, &kind);
     a->keyed = !statefile_is_counts(saved);
     a->listed = true;
     a->keys = t->count = 1;

@@ -1,6 +1,7 @@
 #include "group/joined.h"
 
 #include "group/keys.h"
+#include "runtime/info.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,8 @@ static bf_status bring_groups(const numbered *x, const numbered_part *p, const u
                               bf_groups **groups) {
     bf_aggregate aggregates[OPTIONS_AGGREGATES];
     int digits[OPTIONS_AGGREGATES];
-    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups_options kind = groups_kind(*groups);
     bf_groups *made = NULL;
-    bf_groups_describe(*groups, &kind);
     for (int i = 0; i < p->count; i++) {
         const int value = x->table->asked->result[p->result[i]].value;
         aggregates[i] = (bf_aggregate){kind.aggregates[i].op, to[value].dtype};

@@ -1,5 +1,7 @@
 #include "group/keys.h"
 
+#include "runtime/info.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,9 +124,8 @@ static bf_status give_numbers(const numbered *x, bf_groups *groups, const int64_
 
 /* The keys of groups, which are numbers; NULL: *st says why not. */
 static int64_t *list_numbers(bf_groups *groups, bf_status *st) {
-    bf_groups_options kind = {.size = sizeof kind};
+    const bf_groups_options kind = groups_kind(groups);
     const int64_t n = bf_groups_size(groups);
-    bf_groups_describe(groups, &kind);
     int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
     char *keys = malloc((size_t)(n + 1) * bf_dtype_size(kind.key));
     const bf_array list = bf_array_of(kind.key, keys, n);

@@ -1,6 +1,7 @@
 #include "group/results.h"
 
 #include "memory/large.h"
+#include "runtime/info.h"
 
 #include <stdlib.h>
 
@@ -33,9 +34,7 @@ static bf_reduce_options rules_of(bf_reduction op, const options *o) {
 }
 
 static bf_reduction op_of(const bf_groups *groups, int which) {
-    bf_groups_options kind = {.size = sizeof kind};
-    bf_groups_describe(groups, &kind);
-    return kind.aggregates[which].op;
+    return groups_kind(groups).aggregates[which].op;
 }
 
 bf_dtype results_dtype(const bf_groups *groups, const options *o, int which) {

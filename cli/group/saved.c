@@ -22,19 +22,6 @@ static char *take_text(checkpoint_reader *from) {
     return text;
 }
 
-static void put_form(checkpoint_writer *to, units_form form) {
-    checkpoint_put_number(to, form.dtype);
-    checkpoint_put_number(to, form.scale);
-    checkpoint_put_number(to, form.time);
-}
-
-static units_form take_form(checkpoint_reader *from) {
-    const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
-    const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
-    from->bad = from->bad || (dtype != BF_NONE && bf_dtype_size(dtype) == 0) || dtype == BF_PAIR;
-    return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
-}
-
 void saved_put_question(checkpoint_writer *to, const numbered *x) {
     const table *t = x->table;
     const asked *a = t->asked;
@@ -48,12 +35,12 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
     for (int i = 0; i < a->keys; i++) {
         const table_column *c = &t->columns[t->key_columns[i]];
         put_text(to, table_key_name(t, i));
-        put_form(to, c->form);
+        units_put(to, c->form);
     }
     checkpoint_put_number(to, a->values);
     for (int i = 0; i < a->values; i++) {
         const table_value *v = &t->values[i];
-        put_form(to, v->form);
+        units_put(to, v->form);
     }
     checkpoint_put_number(to, a->results);
     for (int i = 0; i < a->results; i++) {
@@ -70,7 +57,7 @@ void saved_put_question(checkpoint_writer *to, const numbered *x) {
 static void take_key(checkpoint_reader *from, table *t, int i) {
     table_column *c = &t->columns[i];
     c->name = take_text(from);
-    c->form = take_form(from);
+    c->form = units_take(from);
     t->key_columns[i] = i;
 }
 
@@ -119,7 +106,7 @@ bool saved_take_question(checkpoint_reader *from, asked *a, table *t) {
     for (int i = 0; i < t->count && !from->bad; i++) take_key(from, t, i);
     a->values = (int)checkpoint_number(from, 0, ASKED_VALUES);
     for (int i = 0; i < a->values && !from->bad; i++) {
-        t->values[i].form = take_form(from);
+        t->values[i].form = units_take(from);
         t->values[i].column = -1;
     }
     const int results = (int)checkpoint_number(from, 0, OPTIONS_AGGREGATES);

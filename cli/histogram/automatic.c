@@ -1,6 +1,7 @@
 #include "histogram/automatic.h"
 
 #include "memory/pick.h"
+#include "runtime/info.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,24 +65,18 @@ void automatic_close(automatic *a) {
     *a = (automatic){NULL, NULL};
 }
 
-static bf_quantiles_info info_of(const bf_quantiles *side) {
-    bf_quantiles_info info = {.size = sizeof info};
-    bf_quantiles_describe(side, &info);
-    return info;
-}
-
 bf_status automatic_absorb(automatic *a, const bf_array *elements) {
     bf_status st = BF_OK;
-    if (!info_of(a->below).done) st = bf_quantiles_absorb(a->below, elements);
-    if (st == BF_OK && !info_of(a->above).done) st = bf_quantiles_absorb(a->above, elements);
+    if (!quantiles_info(a->below).done) st = bf_quantiles_absorb(a->below, elements);
+    if (st == BF_OK && !quantiles_info(a->above).done) st = bf_quantiles_absorb(a->above, elements);
     return st;
 }
 
 bf_status automatic_next(automatic *a, int *done) {
     int below = 1, above = 1;
     bf_status st = BF_OK;
-    if (!info_of(a->below).done) st = bf_quantiles_next(a->below, &below);
-    if (st == BF_OK && !info_of(a->above).done) st = bf_quantiles_next(a->above, &above);
+    if (!quantiles_info(a->below).done) st = bf_quantiles_next(a->below, &below);
+    if (st == BF_OK && !quantiles_info(a->above).done) st = bf_quantiles_next(a->above, &above);
     *done = below && above;
     return st;
 }
@@ -104,7 +99,7 @@ static double width_of(double span, double between, double n) {
 
 bf_status automatic_bins(const automatic *a, const automatic_range *r, int64_t *bins) {
     bf_value below[2], above[2];
-    const bf_quantiles_info info = info_of(a->below);
+    const bf_quantiles_info info = quantiles_info(a->below);
     const int64_t n = info.all - info.nan;
     *bins = 1;
     if (n == 0) return BF_OK;

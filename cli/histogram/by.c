@@ -3,6 +3,7 @@
 #include "histogram/bins.h"
 #include "histogram/by_sheet.h"
 #include "options/context.h"
+#include "runtime/info.h"
 #include "sheet/output.h"
 
 #include <float.h>
@@ -178,8 +179,7 @@ static int find_automatic(by_hist *x, int64_t *bins) {
 }
 
 static void note_edges(by_hist *x) {
-    x->others.size = sizeof x->others;
-    bf_histogram_describe(x->empty, &x->others);
+    x->others = histogram_info(x->empty);
     x->edges = bf_histogram_edges(x->empty);
     x->integers = x->form.time ? bf_histogram_integers(x->empty) : NULL;
     x->n = x->others.bins;

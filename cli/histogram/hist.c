@@ -8,6 +8,7 @@
 #include "input/share.h"
 #include "options/context.h"
 #include "options/operand.h"
+#include "runtime/info.h"
 #include "runtime/ranks.h"
 #include "work/statefile.h"
 #include "work/units.h"
@@ -457,9 +458,9 @@ static int take_quartiles(hist *h, rows *r, const taken *t) {
 }
 
 static int merge_pass(const hist *h, bf_quantiles *side) {
-    bf_quantiles_info info = {.size = sizeof info};
-    bf_quantiles_describe(side, &info);
-    return info.done ? EXIT_DONE : ranks_merge_quantiles(h->context, side, h->options->files[0]);
+    return quantiles_info(side).done
+               ? EXIT_DONE
+               : ranks_merge_quantiles(h->context, side, h->options->files[0]);
 }
 
 /* Ends a pass over the elements of all ranks. */
@@ -573,8 +574,7 @@ static int count_files(hist *h) {
 
 static int check_strict(const hist *h, const char *file) {
     char others[HIST_OTHERS];
-    bf_histogram_info info = {.size = sizeof info};
-    bf_histogram_describe(h->histogram, &info);
+    const bf_histogram_info info = histogram_info(h->histogram);
     hist_others(&info, others);
     return *others && h->options->strict ? fail(EXIT_DATA, file, "in no bin: %s", others)
                                          : EXIT_DONE;
@@ -615,9 +615,7 @@ static int run_hist(hist *h) {
     subject.column = h->column;
     subject.time = h->times.time;
     subject.scale = h->times.scale;
-    bf_histogram_info info = {.size = sizeof info};
-    bf_histogram_describe(h->histogram, &info);
-    subject.nulls = h->seen - info.count;
+    subject.nulls = h->seen - histogram_info(h->histogram).count;
     subject.seconds = progress_clock() - began;
     subject.context = h->context;
     note_device(h->context, subject.file);

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "container/npy_write.h"
 #include "plot/plot.h"
+#include "runtime/info.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/stream.h"
@@ -50,8 +51,7 @@ typedef struct shown {
 static const double *values_of(const shown *x) { return x->density ? x->density : x->sums; }
 
 static int gather_shown(shown *x, const bf_histogram *histogram) {
-    x->info.size = sizeof x->info;
-    bf_histogram_describe(histogram, &x->info);
+    x->info = histogram_info(histogram);
     const size_t bytes = (size_t)x->info.bins * sizeof(double);
     bf_status st = BF_OK;
     x->edges = bf_histogram_edges(histogram);

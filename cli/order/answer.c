@@ -2,6 +2,7 @@
 
 #include "input/rows.h"
 
+#include "runtime/info.h"
 #include "work/tagged.h"
 
 #include <stdlib.h>
@@ -95,11 +96,9 @@ static int end_call(const question *q, const subject *s, bf_status st) {
 /* Counts the NaNs and infinities of the array. */
 static int count_special(answer *x, const question *q, const subject *s) {
     bf_state *state = NULL;
-    bf_state_info info = {.size = sizeof info};
     bf_status st = bf_state_create(q->context, BF_SUM, s->array.dtype, &state);
     if (st == BF_OK) st = bf_state_absorb(state, &s->array);
-    if (st == BF_OK) bf_state_describe(state, &info);
-    if (st == BF_OK) x->info = info;
+    if (st == BF_OK) x->info = state_info(state);
     bf_state_destroy(state);
     return end_call(q, s, st);
 }

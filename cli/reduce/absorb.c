@@ -3,6 +3,7 @@
 #include "reduce/reduce.h"
 #include "reduce/texts.h"
 #include "reduce/together.h"
+#include "runtime/info.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
 
@@ -99,16 +100,16 @@ static int64_t run_of(const rows_numbers *x, int64_t i) {
 /* Absorbs the numbers of n rows at their own indices; the rows between have none. */
 static bf_status absorb_runs(bf_state *state, const rows_numbers *x, int64_t n) {
     const size_t size = bf_dtype_size(x->numbers.dtype);
-    bf_state_info info = {.size = sizeof info};
-    bf_status st = bf_state_describe(state, &info);
+    const int64_t next = state_info(state).next;
+    bf_status st = BF_OK;
     for (int64_t i = 0, run; i < x->numbers.shape[0] && st == BF_OK; i += run) {
         run = run_of(x, i);
         const bf_array numbers =
             bf_array_of(x->numbers.dtype, (const char *)x->numbers.data + (size_t)i * size, run);
-        st = bf_state_seek(state, info.next + x->at[i]);
+        st = bf_state_seek(state, next + x->at[i]);
         if (st == BF_OK) st = bf_state_absorb(state, &numbers);
     }
-    return st == BF_OK ? bf_state_seek(state, info.next + n) : st;
+    return st == BF_OK ? bf_state_seek(state, next + n) : st;
 }
 
 /* Gives states of a column of integers the scale that the column has by now. What cannot hold the
@@ -129,11 +130,8 @@ static bf_status rescale(const absorbing *x, int s) {
 
 /* Returns the fuller of two states, one of which may be NULL, or have missed some element. */
 static bf_state *fuller(bf_state *a, bf_state *b) {
-    bf_state_info of_a = {.size = sizeof of_a}, of_b = {.size = sizeof of_b};
     if (!a || !b) return a ? a : b;
-    bf_state_describe(a, &of_a);
-    bf_state_describe(b, &of_b);
-    return of_a.count >= of_b.count ? a : b;
+    return state_info(a).count >= state_info(b).count ? a : b;
 }
 
 /* The integers of a column do not fit 64 bits any longer: the state of i128 goes on from that of
@@ -142,11 +140,10 @@ static bf_status widen(const absorbing *x, int s) {
     enum { I64, U64, I128 }; /* as candidates */
     bf_state **of = &x->states[s * x->candidates];
     const bf_state *const all = fuller(of[I64], of[U64]);
-    bf_state_info info = {.size = sizeof info};
     if (!all) return BF_OK;
-    bf_state_describe(all, &info);
     bf_status st = bf_state_merge(of[I128], all);
-    if (st == BF_OK && reduce_is_ordered(op_of(x, s))) st = bf_state_seek(of[I128], info.next);
+    if (st == BF_OK && reduce_is_ordered(op_of(x, s)))
+        st = bf_state_seek(of[I128], state_info(all).next);
     for (int i = I64; i <= U64 && st == BF_OK; i++) {
         bf_state_destroy(of[i]);
         of[i] = NULL;
@@ -325,11 +322,9 @@ static int absorb_one(task *t, bf_reduction op, rows *r, int64_t start, bf_state
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int64_t bytes_of(const rows *r, const bf_state *state) {
-    bf_state_info info = {.size = sizeof info};
     const source *s = &r->source;
-    bf_state_describe(state, &info);
     if (s->text) return s->text->file ? s->text->size - s->text->begin : s->text->offset;
-    return info.count * (int64_t)source_element(s);
+    return state_info(state).count * (int64_t)source_element(s);
 }
 
 static int threads_of(const task *t, const rows *r, int64_t bytes) {

@@ -8,6 +8,7 @@
 #include "reduce/expression.h"
 #include "reduce/many.h"
 #include "reduce/task.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "work/infer.h"
@@ -60,8 +61,7 @@ static bf_status take_powers(const task *t, const bf_state *state, described *d)
 /* state: the description's; powers: NULL, or that of the powers. */
 static bf_status take_numbers(const task *t, const list *x, const bf_state *state,
                               const bf_state *powers, described *d) {
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(state, &info);
+    const bf_state_info info = state_info(state);
     d->dtype = output_type((units_form){info.dtype, info.scale, d->time});
     d->nulls = x->seen - info.count;
     const bf_status st = bf_state_description(state, &t->options->rules, &d->values);

@@ -6,6 +6,7 @@
 #include "input/share.h"
 #include "memory/buffer.h"
 #include "reduce/together.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "work/units.h"
@@ -123,11 +124,7 @@ static int absorb_rows_at_hand(expressions *x) {
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-static bool is_wide(const expressions *x) {
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(x->states[0], &info);
-    return info.dtype == BF_I128;
-}
+static bool is_wide(const expressions *x) { return state_info(x->states[0]).dtype == BF_I128; }
 
 /* An earlier run, or another rank, may have found that 64 bits do not hold the results. */
 static int match_state(expressions *x, bool wide) {

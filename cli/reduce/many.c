@@ -5,6 +5,7 @@
 #include "reduce/exact.h"
 #include "reduce/many_work.h"
 #include "reduce/reduce.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 
@@ -164,9 +165,8 @@ static int64_t count_elements(bf_states *states, int64_t n, int64_t *memory) {
 }
 
 static int show_states(many *x, bf_states *states, double began) {
-    bf_states_info info = {.size = sizeof info};
+    const bf_states_info info = states_info(states);
     results *r = &x->results;
-    bf_states_describe(states, &info);
     x->op = info.op;
     x->rules = many_rules(x->task->options, info.op);
     int code = many_open_results(x, info.dtype);

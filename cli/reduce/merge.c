@@ -7,6 +7,7 @@
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "reduce/texts.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "work/statefile.h"
 #include "work/units.h"
@@ -107,15 +108,14 @@ static int check_part(const part *first, const part *p) {
 }
 
 static void tell_groups(const part *p) {
-    bf_groups_options kind = {.size = sizeof kind};
-    bf_groups_describe(p->saved.groups, &kind);
+    const bf_groups_options kind = groups_kind(p->saved.groups);
     note(p->file, "%lld groups of %s: %lld rows, %d aggregates",
          (long long)bf_groups_size(p->saved.groups), bf_dtype_name(kind.key),
          (long long)bf_groups_rows(p->saved.groups), kind.count);
 }
 
 static void tell_part(const part *p) {
-    bf_histogram_info info = {.size = sizeof info};
+    const bf_histogram_info info = histogram_info(p->saved.histogram);
     if (p->texts) {
         note(p->file, "strings: %lld, %lld of them different", (long long)p->texts->n,
              (long long)p->texts->different);
@@ -127,7 +127,6 @@ static void tell_part(const part *p) {
         note(p->file, "%lld states of %s %s", (long long)p->many.count,
              bf_reduction_name(p->many.op), bf_dtype_name(p->many.dtype));
     } else if (p->saved.histogram) {
-        bf_histogram_describe(p->saved.histogram, &info);
         note(p->file, "a histogram of %s: %lld elements in %lld bins", bf_dtype_name(info.dtype),
              (long long)info.count, (long long)info.bins);
     } else {
@@ -150,10 +149,8 @@ static int load_parts(task *t, part *parts) {
         if (p->saved.table && !p->texts)
             p->table = by_load(o, t->context, p->file, &p->saved, &code);
         if (code != EXIT_DONE) return code;
-        p->info.size = sizeof p->info;
-        p->many.size = sizeof p->many;
-        if (p->saved.state) bf_state_describe(p->saved.state, &p->info);
-        if (p->saved.states) bf_states_describe(p->saved.states, &p->many);
+        p->info = state_info(p->saved.state);
+        p->many = states_info(p->saved.states);
         tell_part(p);
         code = check_part(&parts[0], p);
         if (code != EXIT_DONE) return code;
@@ -215,9 +212,7 @@ static bf_status widen_both(bf_context *context, statefile *into, statefile *fro
 static bf_status match_groups(bf_context *context, statefile *into, statefile *from) {
     int key[2], digits[2][OPTIONS_AGGREGATES];
     trailer *a = &into->trailer, *b = &from->trailer;
-    bf_groups_options kinds[2] = {{.size = sizeof *kinds}, {.size = sizeof *kinds}};
-    bf_groups_describe(into->groups, &kinds[0]);
-    bf_groups_describe(from->groups, &kinds[1]);
+    bf_groups_options kinds[] = {groups_kind(into->groups), groups_kind(from->groups)};
     if (!may_join(&kinds[0], &kinds[1])) return BF_OK; /* they will be refused */
     bf_status st = differ(&kinds[0], &kinds[1]) ? widen_both(context, into, from) : BF_OK;
     int all = finer(&a->key_scale, &b->key_scale, &key[0], &key[1]);
@@ -226,8 +221,8 @@ static bf_status match_groups(bf_context *context, statefile *into, statefile *f
     if (all == 0 || st != BF_OK) return st;
     st = wide_rescale(context, &into->groups, key[0], digits[0]);
     if (st == BF_OK) st = wide_rescale(context, &from->groups, key[1], digits[1]);
-    bf_groups_describe(into->groups, &kinds[0]);
-    bf_groups_describe(from->groups, &kinds[1]);
+    kinds[0] = groups_kind(into->groups);
+    kinds[1] = groups_kind(from->groups);
     return st == BF_OK && differ(&kinds[0], &kinds[1]) ? widen_both(context, into, from) : st;
 }
 

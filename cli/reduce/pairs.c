@@ -15,6 +15,7 @@
 #include "reduce/reduce.h"
 #include "reduce/task.h"
 #include "reduce/together.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 
@@ -148,12 +149,6 @@ static int name_columns(pairs *x) {
     return EXIT_DONE;
 }
 
-static bf_state_info info_of(const bf_state *state) {
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(state, &info);
-    return info;
-}
-
 static bf_status fill_matrix(const pairs *x, bf_value *values, int64_t *counts) {
     bf_status st = BF_OK;
     for (int i = 0; i < x->columns; i++)
@@ -162,7 +157,7 @@ static bf_status fill_matrix(const pairs *x, bf_value *values, int64_t *counts) 
             const int at = i * x->columns + j, turned = j * x->columns + i;
             st = bf_state_result(state, &x->task.options->rules, &values[at]);
             values[turned] = values[at];
-            counts[turned] = counts[at] = info_of(state).count;
+            counts[turned] = counts[at] = state_info(state).count;
         }
     return st;
 }
@@ -173,7 +168,7 @@ static int emit_matrix(pairs *x, result *r) {
     int64_t *const counts = malloc(n * sizeof *counts);
     const paired_matrix m = {x->columns, values, counts};
     const bf_status st = values && counts ? fill_matrix(x, values, counts) : BF_E_MEMORY;
-    r->info = info_of(x->states[0]);
+    r->info = state_info(x->states[0]);
     r->device = bf_context_device(x->task.context);
     const int code = st == BF_OK ? paired_put_matrix(&x->task.output, r, &m)
                                  : fail_status(st, x->task.context, r->file);
@@ -189,7 +184,7 @@ static int emit(pairs *x, int64_t seen) {
                 .columns = several ? x->names : NULL, .column_count = x->columns,
                 .seconds = progress_clock() - x->began};
     if (x->columns > 2) return emit_matrix(x, &r);
-    r.nulls = seen - info_of(x->states[0]).count;
+    r.nulls = seen - state_info(x->states[0]).count;
     return task_emit(&x->task, x->states[0], r, 0);
 }
 

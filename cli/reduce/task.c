@@ -6,6 +6,7 @@
 #include "reduce/described.h"
 #include "reduce/paired.h"
 #include "reduce/reduce.h"
+#include "runtime/info.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
 #include "work/statefile.h"
@@ -22,20 +23,14 @@ static bool is_integer(bf_dtype dtype) {
     return dtype == BF_I128 || (dtype >= BF_I8 && dtype <= BF_U64);
 }
 
-static bf_state_info info_of(const bf_state *state) {
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(state, &info);
-    return info;
-}
-
 bool task_joins(const bf_state *a, const bf_state *b) {
-    const bf_state_info x = info_of(a), y = info_of(b);
+    const bf_state_info x = state_info(a), y = state_info(b);
     const bool integers = is_integer(x.dtype) && is_integer(y.dtype) && x.op != BF_PROD;
     return x.dtype == y.dtype || integers;
 }
 
 bf_status task_widen(bf_context *context, bf_state **state, const bf_state *other) {
-    const bf_state_info info = info_of(*state), added = info_of(other);
+    const bf_state_info info = state_info(*state), added = state_info(other);
     const bool same = info.dtype == added.dtype && info.scale == added.scale;
     return same || info.dtype == BF_I128 ? BF_OK : wide_state(context, state);
 }
@@ -70,7 +65,7 @@ static int64_t rows_before(int64_t own) {
 }
 
 static bf_status move_behind(bf_context *context, int64_t before, bf_state **state) {
-    const bf_state_info info = info_of(*state);
+    const bf_state_info info = state_info(*state);
     bf_state *moved = NULL;
     bf_status st = bf_state_create(context, info.op, info.dtype, &moved);
     if (st == BF_OK) st = bf_state_seek(moved, before);
@@ -85,7 +80,7 @@ int task_merge_ranks(const task *t, bf_reduction op, bf_state *states[], int n, 
     if (t->options->where && reduce_is_ordered(op) && ranks_count() > 1) {
         int64_t own = 0;
         for (int k = 0; k < n; k++)
-            if (states[k]) own = info_of(states[k]).next;
+            if (states[k]) own = state_info(states[k]).next;
         const int64_t before = rows_before(own);
         for (int k = 0; k < n && st == BF_OK && ranks_rank() > 0; k++)
             if (states[k]) st = move_behind(t->context, before, &states[k]);
@@ -140,7 +135,6 @@ int task_reduce(task *t, bf_reduction op, rows *const inputs[], int n, int64_t s
 }
 
 static int emit_description(task *t, const bf_state *state, const result *r) {
-    bf_state_info info = {.size = sizeof info};
     described d = {.file = r->file,
                    .time = r->time,
                    .seconds = r->seconds,
@@ -148,8 +142,7 @@ static int emit_description(task *t, const bf_state *state, const result *r) {
     const bf_context *context = t->context;
     const bf_status st = bf_state_description(state, &t->options->rules, &d.values);
     if (st != BF_OK) return fail_status(st, context, r->file);
-    bf_state_describe(state, &info);
-    d.dtype = output_type((units_form){info.dtype, info.scale, d.time});
+    d.dtype = output_type((units_form){r->info.dtype, r->info.scale, d.time});
     return described_put(&t->output, &d, 1, bf_context_device(context));
 }
 
@@ -187,8 +180,7 @@ static int emit_line(task *t, const bf_state *state, result *r) {
 }
 
 int task_emit(task *t, const bf_state *state, result r, int64_t base) {
-    r.info.size = sizeof r.info;
-    bf_state_describe(state, &r.info);
+    r.info = state_info(state);
     if (r.info.op == BF_DESCRIBE) return emit_description(t, state, &r);
     if (r.info.op == BF_SLOPE) return emit_line(t, state, &r);
     const bf_status st = bf_state_result(state, &t->options->rules, &r.value);
@@ -203,10 +195,10 @@ int task_emit(task *t, const bf_state *state, result r, int64_t base) {
 /* Whether a state's places are those of all rows, though it did not take each: describe leaves
  * NULLs out, whatever was asked for. */
 static bool is_whole(const options *o, const bf_state *state) {
-    bf_state_info info = {.size = sizeof info};
-    return state && o->input.first == 0 && o->input.count < 0 &&
-           bf_state_describe(state, &info) == BF_OK && reduce_is_ordered(info.op) &&
-           (o->input.text.skip_nulls || info.op == BF_DESCRIBE) && info.next != info.count;
+    if (!state || o->input.first != 0 || o->input.count >= 0) return false;
+    const bf_state_info info = state_info(state);
+    return reduce_is_ordered(info.op) && (o->input.text.skip_nulls || info.op == BF_DESCRIBE) &&
+           info.next != info.count;
 }
 
 int task_close(task *t, int code, bf_state *state) {

@@ -3,6 +3,7 @@
 #include "input/step.h"
 #include "memory/buffer.h"
 #include "reduce/reduce.h"
+#include "runtime/info.h"
 #include "runtime/ranks.h"
 #include "runtime/report.h"
 
@@ -131,8 +132,7 @@ static int walk_all(together *x) {
 
 /* Whether the states are of the dtype and the scale that the columns have. */
 static bool are_settled(const together *x) {
-    bf_state_info info = {.size = sizeof info};
-    bf_state_describe(x->states[0], &info);
+    const bf_state_info info = state_info(x->states[0]);
     return units_are_same((units_form){info.dtype, info.scale, BF_TIME_NONE},
                           units_of_rows(x->inputs[0], 0));
 }

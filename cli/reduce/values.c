@@ -8,6 +8,7 @@
 #include "reduce/pairs.h"
 #include "reduce/reduce.h"
 #include "reduce/task.h"
+#include "runtime/info.h"
 #include "runtime/json.h"
 #include "runtime/progress.h"
 #include "runtime/ranks.h"
@@ -102,9 +103,7 @@ static void drop_states(bf_state **states, int n) {
 static int add_column(const task *t, const running *total, int k, const reduced *x) {
     const bf_state *const state = x->states[k];
     const char *const file = x->rows.source.name;
-    bf_state_info a = {.size = sizeof a}, b = {.size = sizeof b};
-    bf_state_describe(total->states[k], &a);
-    bf_state_describe(state, &b);
+    const bf_state_info a = state_info(total->states[k]), b = state_info(state);
     if (!task_joins(total->states[k], state) ||
         !units_join_times(&total->times[k], rows_time(&x->rows, k))) {
         fail(EXIT_DATA, file, "cannot make a total of different dtypes: this is %s, %s is %s",
@@ -176,13 +175,11 @@ static int emit_columns(task *t, const reduced *x, int64_t base) {
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
         char *name = r->columns > 1 ? rows_column_name(r, k) : NULL;
         if (r->columns > 1 && !name) return fail_status(BF_E_MEMORY, NULL, r->source.name);
-        bf_state_info info = {.size = sizeof info};
-        bf_state_describe(x->states[k], &info);
         const result wanted = {.file = r->source.name,
                                .column = name,
                                .time = rows_time(r, k),
                                .seconds = x->seconds,
-                               .nulls = x->seen - info.count};
+                               .nulls = x->seen - state_info(x->states[k]).count};
         code = task_emit(t, x->states[k], wanted, base);
         free(name);
     }
@@ -190,17 +187,16 @@ static int emit_columns(task *t, const reduced *x, int64_t base) {
 }
 
 static int emit_file(task *t, bf_reduction op, running *total, reduced *x, double began) {
-    bf_state_info info = {.size = sizeof info};
     int code = reduce_rows(t, op, total, x);
     x->seconds = progress_clock() - began;
     total->seconds += x->seconds;
     total->seen += x->seen;
     if (code != EXIT_DONE) return code;
     code = ranks_agree(emit_columns(t, x, total->next));
-    bf_state_describe(x->states[0], &info);
+    const int64_t next = state_info(x->states[0]).next;
     if (!t->options->total && !t->options->save) return code;
     const int added = ranks_agree(add_to_total(t, total, x));
-    if (added == EXIT_DONE) total->next = info.next;
+    if (added == EXIT_DONE) total->next = next;
     return code == EXIT_DONE ? added : code;
 }
 
@@ -223,13 +219,11 @@ static int do_file(task *t, bf_reduction op, const char *name, running *total) {
 static int emit_total(task *t, const running *total) {
     int code = EXIT_DONE;
     for (int k = 0; k < total->columns && code == EXIT_DONE; k++) {
-        bf_state_info info = {.size = sizeof info};
-        bf_state_describe(total->states[k], &info);
         const result wanted = {.file = "total",
                                .column = total->names ? total->names[k] : NULL,
                                .time = total->times[k],
                                .seconds = total->seconds,
-                               .nulls = total->seen - info.count};
+                               .nulls = total->seen - state_info(total->states[k]).count};
         code = task_emit(t, total->states[k], wanted, 0);
     }
     return code;

@@ -1,6 +1,7 @@
 /* verify --against: computes a saved state again from its data, and compares the two. */
 #include "columns/asked.h"
 #include "reduce/reduce.h"
+#include "runtime/info.h"
 #include "runtime/json.h"
 #include "sheet/output.h"
 #include "verify/verify.h"
@@ -253,19 +254,16 @@ static int check_files(const check *c) {
 }
 
 static void describe_saved(check *c) {
-    bf_histogram_info info = {.size = sizeof info};
+    const bf_histogram_info info = histogram_info(c->saved.histogram);
     if (c->saved.state) {
-        c->info.size = sizeof c->info;
-        bf_state_describe(c->saved.state, &c->info);
+        c->info = state_info(c->saved.state);
         c->op = bf_reduction_name(c->info.op);
     } else if (c->saved.histogram) {
-        bf_histogram_describe(c->saved.histogram, &info);
         c->op = "hist";
         c->info = (bf_state_info){.dtype = info.dtype, .count = info.count};
         c->weights = info.weights != BF_NONE;
     } else {
-        c->kind.size = sizeof c->kind;
-        bf_groups_describe(c->saved.groups, &c->kind);
+        c->kind = groups_kind(c->saved.groups);
         c->op = c->kind.count > 0 ? "group" : "count";
         c->info = (bf_state_info){.dtype = c->kind.key, .count = bf_groups_rows(c->saved.groups)};
     }

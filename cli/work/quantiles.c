@@ -1,6 +1,7 @@
 #include "work/quantiles.h"
 
 #include "input/share.h"
+#include "runtime/info.h"
 #include "runtime/ranks.h"
 #include "work/places.h"
 
@@ -75,11 +76,7 @@ static bf_dtype dtype_of_values(const quantiles_search *s, bf_dtype dtype) {
 }
 
 /* Nothing is looked for in a column of strings. */
-static bool is_done(const bf_quantiles *found) {
-    bf_quantiles_info info = {.size = sizeof info};
-    if (found) bf_quantiles_describe(found, &info);
-    return !found || info.done;
-}
+static bool is_done(const bf_quantiles *found) { return !found || quantiles_info(found).done; }
 
 static bool open_search(quantiles *q, const quantiles_search *s, int columns) {
     const int n = s->percents.n;
@@ -223,10 +220,9 @@ static int walk_rows(quantiles *q, rows *r, bool makes) {
 
 /* Ends the pass of an object that is still in it. */
 static bf_status end_object(const quantiles *q, bf_quantiles *found) {
-    bf_quantiles_info info = {.size = sizeof info};
+    const bf_quantiles_info info = quantiles_info(found);
     int done;
     if (!found) return BF_OK;
-    bf_quantiles_describe(found, &info);
     return info.done || info.pass > q->pass + 1 ? BF_OK : bf_quantiles_next(found, &done);
 }
 
@@ -319,9 +315,8 @@ int quantiles_find(quantiles *q, const quantiles_search *s, quantiles_input *inp
 
 static bf_status take_part(const bf_quantiles *found, void *to, int64_t first) {
     bf_value values[BF_QUANTILES_MAX];
-    bf_quantiles_info info = {.size = sizeof info};
+    const bf_quantiles_info info = quantiles_info(found);
     const bf_status st = bf_quantiles_result(found, values);
-    bf_quantiles_describe(found, &info);
     for (int i = 0; i < info.results && st == BF_OK; i++)
         tagged_put(to, first + i, info.dtype, &values[i]);
     return st;
@@ -329,18 +324,15 @@ static bf_status take_part(const bf_quantiles *found, void *to, int64_t first) {
 
 bf_status quantiles_take(const quantiles *q, int k, quantiles_column *column) {
     bf_quantiles *const *found = &q->found[k * q->parts];
-    bf_quantiles_info info = {.size = sizeof info};
-    bf_state_info state = {.size = sizeof state};
+    const bf_quantiles_info info = quantiles_info(found[0]);
     *column = (quantiles_column){.count = 0};
     if (!found[0]) return BF_E_EMPTY;
-    bf_quantiles_describe(found[0], &info);
-    if (q->sums[k]) bf_state_describe(q->sums[k], &state);
     *column = (quantiles_column){
         .info = {.dtype = info.dtype,
                  .scale = info.scale,
                  .count = info.all,
                  .nan = info.nan,
-                 .inf = state.inf},
+                 .inf = state_info(q->sums[k]).inf},
         .to = info.to,
         .time = q->forms[k].time,
         .nulls = q->seen - info.all,

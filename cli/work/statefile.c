@@ -1,6 +1,7 @@
 #include "work/statefile.h"
 
 #include "runtime/bytes.h"
+#include "runtime/info.h"
 #include "runtime/report.h"
 #include "work/checkpoint.h"
 
@@ -144,8 +145,7 @@ static bf_status load_saved(bf_context *context, const contents *x, statefile *l
 
 /* Whether the groups have the columns of their trailer. */
 static bool has_columns(const statefile *loaded) {
-    bf_groups_options kind = {.size = sizeof kind};
-    if (loaded->groups) bf_groups_describe(loaded->groups, &kind);
+    const bf_groups_options kind = groups_kind(loaded->groups);
     bool has = loaded->groups || loaded->trailer.columns == 0;
     for (int i = 0; i < loaded->trailer.columns; i++)
         has = has && loaded->trailer.which[i] < kind.count;
@@ -198,8 +198,5 @@ void statefile_free(statefile *loaded) {
 }
 
 bool statefile_is_counts(const statefile *saved) {
-    bf_groups_options kind = {.size = sizeof kind};
-    if (!saved->groups || saved->trailer.columns > 0) return false;
-    bf_groups_describe(saved->groups, &kind);
-    return kind.count == 0;
+    return saved->groups && saved->trailer.columns == 0 && groups_kind(saved->groups).count == 0;
 }

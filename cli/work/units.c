@@ -75,3 +75,16 @@ bool units_bring(units_form from, const void *numbers, int64_t n, units_form to,
     }
     return true;
 }
+
+void units_put(checkpoint_writer *to, units_form form) {
+    checkpoint_put_number(to, form.dtype);
+    checkpoint_put_number(to, form.scale);
+    checkpoint_put_number(to, form.time);
+}
+
+units_form units_take(checkpoint_reader *from) {
+    const bf_dtype dtype = (bf_dtype)checkpoint_number(from, 0, INT32_MAX);
+    const int scale = (int)checkpoint_number(from, 0, BF_SCALE_MOST_I128);
+    from->bad = from->bad || (dtype != BF_NONE && bf_dtype_size(dtype) == 0) || dtype == BF_PAIR;
+    return (units_form){dtype, scale, (bf_time_kind)checkpoint_number(from, 0, BF_TIME_UTC)};
+}

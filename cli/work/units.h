@@ -5,6 +5,7 @@
 #include "input/rows.h"
 #include "runtime/value.h"
 #include "text/number.h"
+#include "work/checkpoint.h"
 
 bool units_are_same(units_form a, units_form b);
 
@@ -31,5 +32,9 @@ bool units_join(units_form *into, units_form other);
 /* Writes n numbers of one form as those of another that was joined from it, maybe in place. False:
  * 128 bits do not hold one of them. */
 bool units_bring(units_form from, const void *numbers, int64_t n, units_form to, void *out);
+
+/* A form in a checkpoint. */
+void units_put(checkpoint_writer *to, units_form form);
+units_form units_take(checkpoint_reader *from);
 
 #endif

@@ -1,5 +1,6 @@
 #include "work/wide.h"
 
+#include "runtime/info.h"
 #include "work/units.h"
 
 static bool is_integer(bf_dtype dtype) { return dtype >= BF_I8 && dtype <= BF_U64; }
@@ -9,9 +10,8 @@ bool wide_joins(bf_dtype a, bf_dtype b) {
 }
 
 bf_status wide_state(bf_context *context, bf_state **state) {
-    bf_state_info info = {.size = sizeof info};
+    const bf_state_info info = state_info(*state);
     bf_state *wide = NULL;
-    bf_state_describe(*state, &info);
     bf_status st = bf_state_create(context, info.op, BF_I128, &wide);
     if (st == BF_OK) st = bf_state_merge(wide, *state);
     if (st == BF_OK && bf_reduction_result(info.op) >= BF_RESULT_INDEX)
@@ -22,9 +22,7 @@ bf_status wide_state(bf_context *context, bf_state **state) {
 }
 
 bool wide_is_same_kind(const bf_groups *a, const bf_groups *b) {
-    bf_groups_options x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_groups_describe(a, &x);
-    bf_groups_describe(b, &y);
+    const bf_groups_options x = groups_kind(a), y = groups_kind(b);
     bool same = x.key == y.key && x.count == y.count;
     for (int i = 0; same && i < x.count; i++)
         same = x.aggregates[i].op == y.aggregates[i].op &&
@@ -33,10 +31,9 @@ bool wide_is_same_kind(const bf_groups *a, const bf_groups *b) {
 }
 
 bf_status wide_groups(bf_context *context, bf_groups **groups) {
-    bf_groups_options kind = {.size = sizeof kind};
+    bf_groups_options kind = groups_kind(*groups);
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
     bf_groups *wide = NULL;
-    bf_groups_describe(*groups, &kind);
     bool same = !is_integer(kind.key);
     if (!same) kind.key = BF_I128;
     for (int i = 0; i < kind.count; i++) {
@@ -55,8 +52,7 @@ bf_status wide_groups(bf_context *context, bf_groups **groups) {
 }
 
 bf_status wide_rescale(bf_context *context, bf_groups **groups, int key, const int digits[]) {
-    bf_groups_options kind = {.size = sizeof kind};
-    bf_groups_describe(*groups, &kind);
+    const bf_groups_options kind = groups_kind(*groups);
     bool beyond = key > BF_SCALE_MOST;
     for (int i = 0; i < kind.count && digits; i++) beyond = beyond || digits[i] > BF_SCALE_MOST;
     bf_status st = beyond ? BF_E_OVERFLOW : bf_groups_rescale(*groups, key, digits);

@@ -4,6 +4,7 @@
 #include "container/member.h"
 #include "input/source.h"
 #include "input/step.h"
+#include "runtime/info.h"
 #include "runtime/outfile.h"
 #include "runtime/ranks.h"
 #include "work/units.h"
@@ -280,31 +281,23 @@ static bf_status put_walk(const work *w, checkpoint_writer *to, int things) {
 
 /* A state of integers may have become one of i128 before it was saved. */
 static bool is_same_state(const bf_state *a, const bf_state *b) {
-    bf_state_info x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_state_describe(a, &x);
-    bf_state_describe(b, &y);
+    const bf_state_info x = state_info(a), y = state_info(b);
     const bool widened = y.dtype == BF_I128 && x.dtype >= BF_I8 && x.dtype <= BF_U64;
     return x.op == y.op && (x.dtype == y.dtype || widened);
 }
 
 static bool is_same_many(const bf_states *a, const bf_states *b) {
-    bf_states_info x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_states_describe(a, &x);
-    bf_states_describe(b, &y);
+    const bf_states_info x = states_info(a), y = states_info(b);
     return x.op == y.op && x.dtype == y.dtype && x.count == y.count;
 }
 
 static bool is_same_histogram(const bf_histogram *a, const bf_histogram *b) {
-    bf_histogram_info x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_histogram_describe(a, &x);
-    bf_histogram_describe(b, &y);
+    const bf_histogram_info x = histogram_info(a), y = histogram_info(b);
     return x.dtype == y.dtype && x.weights == y.weights && x.bins == y.bins;
 }
 
 static bool is_same_quantiles(const bf_quantiles *a, const bf_quantiles *b) {
-    bf_quantiles_info x = {.size = sizeof x}, y = {.size = sizeof y};
-    bf_quantiles_describe(a, &x);
-    bf_quantiles_describe(b, &y);
+    const bf_quantiles_info x = quantiles_info(a), y = quantiles_info(b);
     return x.dtype == y.dtype && x.to == y.to && x.results == y.results;
 }
 

@@ -1,5 +1,6 @@
 /* How works are computed: in one pass and in parts. */
 #include "works/works.h"
+#include "runtime/info.h"
 #include "works/data.h"
 
 #include <stdlib.h>
@@ -115,10 +116,7 @@ static bf_status saved_checksum(const statefile *saved, uint64_t *sum) {
 
 /* A description has many values, and a product is soon 0 or infinite. */
 static bool has_value(const bf_state *state) {
-    bf_state_info info = {.size = sizeof info};
-    if (!state) return false;
-    bf_state_describe(state, &info);
-    return info.op != BF_DESCRIBE && info.op != BF_PROD;
+    return state && state_info(state).op != BF_DESCRIBE && state_info(state).op != BF_PROD;
 }
 
 outcome work_result(const statefile *saved, const bf_reduce_options *rules) {
