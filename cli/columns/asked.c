@@ -491,7 +491,7 @@ int asked_list(asked *a) {
         r->name = values ? default_name(w, w->values, w->second) : strdup("count");
         good = r->name && (!values || r->value >= 0);
     }
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return good ? EXIT_DONE : fail_memory(NULL);
 }
 
 void asked_close(asked *a) { forget(a); }

@@ -86,7 +86,7 @@ static bool may_resettle(const struct rows_filter *f, const rows *r) {
 /* Parses the condition, unless it was parsed for what the columns are now. */
 static int parse(struct rows_filter *f, rows *r) {
     formula *x = &f->formula;
-    if (!f->kept && !prepare(f, r)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (!f->kept && !prepare(f, r)) return fail_memory(r->source.name);
     bool same = x->parsed != NULL;
     for (int k = 0; k < r->held; k++) {
         const units_form before = {x->dtypes[k], x->scales[k], (bf_time_kind)x->times[k]},
@@ -212,7 +212,7 @@ static int keep_rows(struct rows_filter *f, rows *r, rows_chunk *chunk) {
     const int64_t n = find_places(f, &met.numbers);
     bool good = n >= 0;
     for (int k = 0; k < r->columns && good && n < chunk->n; k++) good = pick_column(f, r, k, n);
-    if (!good) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (!good) return fail_memory(r->source.name);
     r->picked = n < chunk->n ? (const int64_t *)f->places.at : NULL;
     chunk->n = n;
     return check_nulls(r, n);
@@ -236,7 +236,7 @@ static int find_columns(condition *c) {
         c->numbers = list_of(&n, BF_NAME_NUMBER, &columns->numbers);
         c->strings = list_of(&n, BF_NAME_STRING, &columns->strings);
         c->either = list_of(&n, BF_NAME_EITHER, &columns->either);
-        if (!c->numbers || !c->strings || !c->either) code = fail_status(BF_E_MEMORY, NULL, NULL);
+        if (!c->numbers || !c->strings || !c->either) code = fail_memory(NULL);
     }
     names_close(&n);
     return code;
@@ -246,7 +246,7 @@ int condition_open(condition **made, options *o) {
     *made = NULL;
     if (!o->where) return EXIT_DONE;
     condition *c = *made = calloc(1, sizeof *c);
-    if (!c) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!c) return fail_memory(NULL);
     c->options = o;
     c->of_rows = (struct rows_condition){
         .keep = &c->limit, .open = open_filter, .keep_rows = keep_rows, .close = close_filter};

@@ -43,7 +43,7 @@ static int bring(table *t, int i) {
     const units_form to = v->form;
     if (units_are_same(v->own, to)) return EXIT_DONE;
     void *const room = buffer_take(&v->numbers, (size_t)t->n * bf_dtype_size(to.dtype));
-    if (!room) return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+    if (!room) return fail_memory(t->input->source.name);
     const bool floats = to.dtype == BF_F64;
     if (!(floats ? bring_doubles(v->own, v->array.data, t->n, room)
                  : units_bring(v->own, v->array.data, t->n, to, room)))
@@ -60,7 +60,7 @@ static int join_valid(table *t, int i) {
     table_value *const x = &t->values[i], *const y = &t->values[i + 1];
     if (!x->valid && !y->valid) return EXIT_DONE;
     uint8_t *const both = buffer_take(&x->text, (size_t)t->n);
-    if (!both) return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+    if (!both) return fail_memory(t->input->source.name);
     for (int64_t k = 0; k < t->n; k++)
         both[k] = (!x->valid || x->valid[k]) && (!y->valid || y->valid[k]);
     x->valid = y->valid = both;

@@ -4,6 +4,7 @@
 #include "columns/values.h"
 #include "container/member.h"
 #include "input/share.h"
+#include "options/context.h"
 #include "runtime/ranks.h"
 #include "sheet/output.h"
 
@@ -18,9 +19,7 @@ enum { STEP = 1 << 17 };
 /* Rows of a sample of keys, of an array of so many at least, of which so few may have been seen. */
 enum { SAMPLED = 1 << 12, ROWS_LEAST = 1 << 20, SEEN = 1 << 6 };
 
-static int no_memory(const table *t) {
-    return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
-}
+static int no_memory(const table *t) { return fail_memory(t->input->source.name); }
 
 /* The rows that a column is of. */
 static rows *rows_of(const table *t, const table_column *c) { return c->of ? c->of : t->input; }
@@ -83,7 +82,7 @@ int table_make(table *t, const options *o) {
     t->inputs = calloc((size_t)t->files, sizeof *t->inputs);
     for (int i = 0; t->inputs && i < t->files; i++) t->inputs[i].source.fd = -1;
     t->input = t->inputs;
-    return t->inputs ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return t->inputs ? EXIT_DONE : fail_memory(NULL);
 }
 
 /* The column of the reader that holds a field, as a key or as a value. */
@@ -166,15 +165,12 @@ static int note_columns(table *t) {
  */
 rows_options table_reading(const table *t) {
     const options *o = t->asked->options;
-    return (rows_options){.threads = o->threads,
-                          .settled = true,
-                          .digits = BF_SCALE_MOST_I128,
-                          .ordered = t->step_count > 0,
-                          .unchanging = !o->by,
-                          .keep = (spool_limit *)(uintptr_t)&t->limit,
-                          .memory = o->memory.input / (1 + t->step_count),
-                          .nulls = o->by != NULL,
-                          .times = true};
+    rows_options how = context_reading(o, (spool_limit *)(uintptr_t)&t->limit, 1 + t->step_count);
+    how.ordered = t->step_count > 0;
+    how.unchanging = !o->by;
+    how.nulls = o->by != NULL;
+    how.times = true;
+    return how;
 }
 
 /* Keys of JSON lines may be no numbers, which --by can tell apart, where one process sees them all.

@@ -58,7 +58,7 @@ const char *values_column(const char *name) { return *name == ':' ? name + 1 : n
 static int add_column(table *t, const char *name) {
     const size_t before = t->also ? strlen(t->also) : 0, more = strlen(name);
     char *list = realloc(t->also, before + more + 2);
-    if (!list) return fail_status(BF_E_MEMORY, NULL, name);
+    if (!list) return fail_memory(name);
     if (before > 0) list[before] = ',';
     memcpy(list + before + (before > 0), name, more + 1);
     t->also = list;
@@ -78,7 +78,7 @@ int values_find(table *t) {
         t->values[i].column = file ? t->step_count++ : -1;
     }
     t->steps = calloc((size_t)t->step_count + 1, sizeof *t->steps);
-    if (!t->steps) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!t->steps) return fail_memory(NULL);
     for (int i = 0; i < t->step_count; i++) t->steps[i].source.fd = -1;
     return code;
 }
@@ -108,9 +108,7 @@ int values_open(table *t) {
     return code;
 }
 
-static int no_memory(const table *t) {
-    return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
-}
+static int no_memory(const table *t) { return fail_memory(t->input->source.name); }
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 

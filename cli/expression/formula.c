@@ -13,7 +13,7 @@ int formula_open(formula *x, int columns) {
     x->times = calloc((size_t)columns + 1, 1);
     x->plain = calloc((size_t)columns + 1, sizeof(bf_array *));
     const bool good = x->names && x->dtypes && x->scales && x->times && x->plain;
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, x->file);
+    return good ? EXIT_DONE : fail_memory(x->file);
 }
 
 void formula_close(formula *x) {
@@ -97,7 +97,7 @@ int formula_compute(formula *x, const bf_column *const columns[], int64_t n, for
     const bool strings = bf_expression_is_string(x->parsed);
     void *const to = strings ? NULL : buffer_take(&x->results, (size_t)n * bf_dtype_size(dtype));
     uint8_t *const there = buffer_take(&x->valid, (size_t)n);
-    if ((!to && !strings) || !there) return fail_status(BF_E_MEMORY, NULL, x->file);
+    if ((!to && !strings) || !there) return fail_memory(x->file);
     *out = (formula_results){.numbers = bf_array_of(dtype, to, n)};
     const bf_array *const *const plain = strings ? NULL : formula_plain(x, columns, n);
     *status = plain ? bf_expression_eval(x->parsed, plain, &out->numbers) : BF_E_ARGUMENT;

@@ -34,7 +34,7 @@ static bool names_columns(const expressed *x, const expression_names *n) {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int add_operand(expressed *x, char *name, int from, int column) {
-    if (!name) return fail_status(BF_E_MEMORY, NULL, x->files[from]);
+    if (!name) return fail_memory(x->files[from]);
     x->operands[x->operand_count++] = (expressed_operand){name, from, column};
     return EXIT_DONE;
 }
@@ -49,7 +49,7 @@ static int open_table(expressed *x, const expression_names *n, input in, const r
     x->numbers = names_list(n, BF_NAME_NUMBER);
     x->strings = names_list(n, BF_NAME_STRING);
     x->keys = names_list(n, BF_NAME_EITHER);
-    if (!x->numbers || !x->strings || !x->keys) return fail_status(BF_E_MEMORY, NULL, x->files[0]);
+    if (!x->numbers || !x->strings || !x->keys) return fail_memory(x->files[0]);
     in.text.columns = unless_empty(x->numbers);
     in.text.strings = unless_empty(x->strings);
     in.text.keys = unless_empty(x->keys);
@@ -199,7 +199,7 @@ int expressed_open_list(expressed *all, const char *const texts[], int n, const 
     int code = ranks_agree(check_texts(texts, n, context));
     char *const joined = n > 1 ? join_texts(texts, n) : NULL;
     const char *text = n > 1 ? joined : texts[0];
-    if (code == EXIT_DONE && !text) code = fail_status(BF_E_MEMORY, NULL, files[0]);
+    if (code == EXIT_DONE && !text) code = fail_memory(files[0]);
     if (code == EXIT_DONE) code = open_text(&all[0], text, o, files, count, context, how);
     all[0].formula.text = texts[0];
     for (int i = 1; i < n && code == EXIT_DONE; i++) code = open_beside(&all[i], &all[0], texts[i]);
@@ -402,7 +402,7 @@ static int compute_columns(expressed *x, const columns *c, formula_results *to) 
 
 int expressed_compute(expressed *x, formula_results *results) {
     columns *c = malloc(sizeof *c); /* too large for a small stack */
-    if (!c) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
+    if (!c) return fail_memory(x->input[0]->source.name);
     look_at_columns(x, c);
     const int code = compute_columns(x, c, results);
     free(c);
@@ -472,7 +472,7 @@ static int absorb_computed(expressed *x, const columns *c, bf_state **state, bf_
  * nothing is refused any more. */
 int expressed_absorb(expressed *x, bf_state **state, bf_reduction op) {
     columns *c = malloc(sizeof *c);
-    if (!c) return fail_status(BF_E_MEMORY, NULL, x->input[0]->source.name);
+    if (!c) return fail_memory(x->input[0]->source.name);
     look_at_columns(x, c);
     const bf_array *const *const plain = formula_plain(&x->formula, c->columns, x->n);
     const bf_status st =

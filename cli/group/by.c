@@ -219,7 +219,7 @@ int group_show_saved(const saved_showing *of) {
     x->table.asked = &x->asked;
     x->table.input->source.name = of->file;
     const bool good = ask_for_saved(&x->asked, &x->table, of->saved);
-    int code = good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, of->file);
+    int code = good ? EXIT_DONE : fail_memory(of->file);
     if (good) {
         numbered_open(&x->groups, &x->table);
         x->groups.key = x->table.columns->form.dtype;
@@ -325,7 +325,7 @@ by *by_open(const options *o) {
     by *x = calloc(1, sizeof *x); /* too large for a small stack */
     if (x) x->options = o;
     if (x && table_make(&x->table, o) == EXIT_DONE) return x;
-    if (!x) fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!x) fail_memory(NULL);
     free(x);
     return NULL;
 }

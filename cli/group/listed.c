@@ -98,7 +98,7 @@ int listed_open(listed *l, const numbered *x) {
     int code = EXIT_DONE;
     *l = (listed){.columns = 1 + x->table->asked->results};
     l->kept = calloc((size_t)l->columns, sizeof *l->kept);
-    if (!l->kept) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!l->kept) return fail_memory(NULL);
     for (int c = 0; c < l->columns && code == EXIT_DONE; c++) code = kept_open(&l->kept[c]);
     return code;
 }

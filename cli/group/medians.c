@@ -10,8 +10,6 @@ enum { READ = 1 << 14 /* rows that are read at once */ };
 /* The columns of piles by group, and of the values of all rows. */
 enum { KEYS, VALUES, COLUMNS };
 
-static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static void free_piles(piles **p) {
@@ -66,7 +64,7 @@ static int pile_rows(piles *p, const int64_t *keys, const char *values, size_t b
 /* Puts the rows in memory on piles. */
 static int move_rows(medians *m) {
     if (!m->beyond) m->beyond = make_piles(m);
-    if (!m->beyond) return no_memory();
+    if (!m->beyond) return fail_memory(NULL);
     const int64_t n = m->n;
     m->n = 0;
     return pile_rows(m->beyond, (const int64_t *)m->keys, m->values, value_bytes(m), n, 1);
@@ -83,7 +81,7 @@ int medians_reserve(medians *m, int64_t n) {
     char *keys = realloc(m->keys, (size_t)room * key_bytes(m));
     if (keys) m->keys = keys;
     char *values = keys ? realloc(m->values, (size_t)room * value_bytes(m)) : NULL;
-    if (!values) return no_memory();
+    if (!values) return fail_memory(NULL);
     m->values = values;
     m->room = room;
     return EXIT_DONE;
@@ -94,7 +92,7 @@ int medians_note_all(medians *m, const void *values, int64_t n) {
     const void *const columns[] = {values};
     if (!m->all) {
         m->all = malloc(sizeof *m->all);
-        if (!m->all) return no_memory();
+        if (!m->all) return fail_memory(NULL);
         piles_open(m->all, 1, 1, &bytes, m->memory);
     }
     return piles_put(m->all, 0, columns, n);
@@ -258,7 +256,7 @@ static int absorb_pile(const piles *p, int i, int column, bf_dtype dtype, const 
     void *columns[COLUMNS] = {NULL};
     int code = EXIT_DONE;
     columns[column] = malloc(READ * bf_dtype_size(dtype));
-    if (!columns[column]) return no_memory();
+    if (!columns[column]) return fail_memory(NULL);
     for (int64_t at = 0; at < rows && code == EXIT_DONE; at += READ) {
         const int64_t n = rows - at < READ ? rows - at : READ;
         code = piles_read(p, i, at, n, columns);
@@ -323,7 +321,7 @@ static int find_in_parts(const search *s, const piles *p, int i, int64_t divisor
     const int64_t rows = p->all[i].rows;
     piles *parts = make_piles(s->m);
     void *columns[COLUMNS] = {malloc(READ * key_bytes(s->m)), malloc(READ * bytes)};
-    int code = parts && columns[KEYS] && columns[VALUES] ? EXIT_DONE : no_memory();
+    int code = parts && columns[KEYS] && columns[VALUES] ? EXIT_DONE : fail_memory(NULL);
     for (int64_t at = 0; at < rows && code == EXIT_DONE; at += READ) {
         const int64_t n = rows - at < READ ? rows - at : READ;
         code = piles_read(p, i, at, n, columns);
@@ -345,7 +343,8 @@ static int find_whole(const search *s, const piles *p, int i, bool *fits) {
     *fits = n <= m->most;
     if (!*fits) return EXIT_DONE;
     void *columns[COLUMNS] = {malloc((size_t)n * key_bytes(m)), malloc((size_t)n * value_bytes(m))};
-    int code = columns[KEYS] && columns[VALUES] ? piles_read(p, i, 0, n, columns) : no_memory();
+    int code =
+        columns[KEYS] && columns[VALUES] ? piles_read(p, i, 0, n, columns) : fail_memory(NULL);
     const bf_status st = code == EXIT_DONE ? find_in_memory(m, s->wanted, columns[KEYS],
                                                             columns[VALUES], n, s->found)
                                            : BF_OK;

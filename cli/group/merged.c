@@ -28,9 +28,7 @@ typedef struct merged {
     FILE *array; /* the structured array that is written */
 } merged;
 
-static int no_memory(const merged *x) {
-    return fail_status(BF_E_MEMORY, NULL, x->groups->table->input->source.name);
-}
+static int no_memory(const merged *x) { return fail_memory(x->groups->table->input->source.name); }
 
 /* ---- keys of records, whose bytes are in the order of the rows --------------------------------
  */

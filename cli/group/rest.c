@@ -11,9 +11,7 @@ enum { READ_LEAST = 1 << 14, READ_MOST = 1 << 20 };
 /* The columns of a row. */
 enum { COLUMNS = BF_KEY_COLUMNS_MAX + ASKED_VALUES };
 
-static int no_memory(const table *t) {
-    return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
-}
+static int no_memory(const table *t) { return fail_memory(t->input->source.name); }
 
 static table_column *key_of(const table *t, int i) { return &t->columns[t->key_columns[i]]; }
 

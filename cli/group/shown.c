@@ -525,7 +525,7 @@ static void name_columns(shown *s) {
 shown *shown_open(numbered *groups, int *code) {
     shown *s = calloc(1, sizeof *s);
     if (!s) {
-        *code = fail_status(BF_E_MEMORY, NULL, NULL);
+        *code = fail_memory(NULL);
         return NULL;
     }
     s->groups = groups;

@@ -60,7 +60,7 @@ static bool take_integers(const char *text, bf_dtype dtype, uint64_t *out) {
 static int read_integers(hist_bins *b, const char *text, size_t n) {
     static const bf_dtype dtypes[] = {BF_I64, BF_U64};
     b->integers = calloc(n, sizeof *b->integers);
-    if (!b->integers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!b->integers) return fail_memory(NULL);
     for (int i = 0; i < 2; i++) {
         if (!take_integers(text, dtypes[i], b->integers)) continue;
         b->wanted.integers = b->integers;
@@ -151,7 +151,7 @@ int hist_bins_take_form(hist_bins *b, units_form form, const char *file) {
                     b->times ? "times" : "numbers", form.time ? "times" : "numbers");
     if (!b->times || b->integers) return EXIT_DONE;
     b->integers = calloc((size_t)b->time_count, sizeof *b->integers);
-    if (!b->integers) return fail_status(BF_E_MEMORY, NULL, file);
+    if (!b->integers) return fail_memory(file);
     for (int i = 0; i < b->time_count; i++) {
         if (!take_time(b, i, form))
             return fail(EXIT_USAGE, file,
@@ -209,7 +209,7 @@ static int take_edges(hist_bins *b, bf_context *context, rows *r) {
     const int64_t n = found.shape[0];
     b->list = malloc((size_t)n * sizeof *b->list + 1);
     b->integers = malloc((size_t)n * sizeof *b->integers + 1);
-    if (!b->list || !b->integers) return fail_status(BF_E_MEMORY, NULL, name);
+    if (!b->list || !b->integers) return fail_memory(name);
     bf_status st = cast(context, &found, BF_F64, b->list);
     b->wanted.edges = b->list;
     b->wanted.bins = n - 1;

@@ -496,7 +496,7 @@ static void close_all(by_hist *x) {
 
 int hist_by_run(const options *o) {
     by_hist *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!x) return fail_memory(NULL);
     const int code = run(x, o);
     if (code != EXIT_DONE) output_abandon(&x->output);
     close_all(x);

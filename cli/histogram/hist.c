@@ -96,7 +96,7 @@ static int note_column(hist *h, const rows *r) {
     const text_input *t = r->source.text;
     if (h->column || !t || !t->layout.names || !*t->layout.names[0]) return EXIT_DONE;
     h->column = rows_column_name(r, 0);
-    return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return h->column ? EXIT_DONE : fail_memory(r->source.name);
 }
 
 static int check_times(hist *h, const rows *r) {
@@ -150,14 +150,11 @@ static void take_doubles(rows *r) {
 static int open_rows(hist *h, rows *r, const char *name, bool again) {
     const bool values = r != &h->weights, wide = values && hist_bins_are_wide(&h->bins),
                exact = (wide && h->options->edges) || h->options->where;
-    const rows_options how = {.threads = h->options->threads,
-                              .settled = true,
-                              .digits = exact ? BF_SCALE_MOST_I128 : 0,
-                              .ordered = h->options->weights != NULL,
-                              .keep = &h->limit,
-                              .memory = h->options->memory.input / 2,
-                              .nulls = true,
-                              .times = values};
+    rows_options how = context_reading(h->options, &h->limit, 2);
+    if (!exact) how.digits = 0;
+    how.ordered = h->options->weights != NULL;
+    how.nulls = true;
+    how.times = values;
     const int code = rows_open_column(r, name, &h->options->input, &how);
     if (code == EXIT_DONE && values && r->source.text && rows_time(r, 0))
         rows_raise_scale(r, 0, hist_bins_scale(&h->bins));
@@ -225,7 +222,7 @@ static int start_expression(hist *h) {
     code = ranks_agree(code == EXIT_DONE ? take_form(h) : code);
     if (code != EXIT_DONE) return code;
     h->column = strdup(h->options->expression);
-    return h->column ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return h->column ? EXIT_DONE : fail_memory(NULL);
 }
 
 /* Opens the inputs of an expression, unless they are open. */
@@ -290,7 +287,7 @@ static text_i128 whole_of(const hist *h, int scale, text_i128 x) {
 /* Numbers of text become the doubles nearest to them, or integers where these are counted. */
 static int convert(hist *h, int scale, bf_array *elements) {
     const int64_t n = elements->shape[0];
-    if (!make_room(h, n)) return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+    if (!make_room(h, n)) return fail_memory(h->options->files[0]);
     for (int64_t i = 0; i < n; i++) {
         if (h->dtype == BF_F64) {
             const double real = units_double(elements->dtype, scale, elements->data, i);
@@ -336,7 +333,7 @@ static int take_present(hist *h, rows *r, const rows_chunk *chunk, const rows_co
     rows_numbers present;
     const int scale = rows_scale(r, 0);
     if (!rows_present(r, chunk, 0, __builtin_ctz(rows_can(r, 0)), beside, &present))
-        return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        return fail_memory(r->source.name);
     *elements = present.numbers;
     const bool same = elements->dtype == h->dtype && (scale == 0 || rows_time(r, 0));
     return same || r == &h->weights ? EXIT_DONE : convert(h, scale, elements);
@@ -413,7 +410,7 @@ static int open_extremes(hist *h) {
     h->selection.hi = h->bins.wanted.range ? h->bins.wanted.hi : DBL_MAX;
     if (h->extremes.least || extremes_open(&h->extremes, h->context, h->dtype) == BF_OK)
         return EXIT_DONE;
-    return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+    return fail_memory(h->options->files[0]);
 }
 
 /* The number of bins depends on what is in the range, if one is given. */
@@ -443,7 +440,7 @@ static int find_extremes(hist *h) {
 static int open_quartiles(hist *h) {
     if (h->automatic.below || automatic_open(&h->automatic, h->context, h->dtype) == BF_OK)
         return EXIT_DONE;
-    return fail_status(BF_E_MEMORY, NULL, h->options->files[0]);
+    return fail_memory(h->options->files[0]);
 }
 
 static int take_quartiles(hist *h, rows *r, const taken *t) {
@@ -594,7 +591,7 @@ static int open_hist(hist *h) {
     if (code != EXIT_DONE) return code;
     h->subjects = o->expression ? 1 : o->file_count;
     h->inputs = calloc((size_t)o->file_count, sizeof *h->inputs);
-    if (!h->inputs) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!h->inputs) return fail_memory(NULL);
     code = hist_bins_read(&h->bins, h->context, o);
     if (code == EXIT_DONE) code = output_open(&h->output, o, false);
     if (code == EXIT_DONE && o->save) code = outfile_open(&h->save, o->save);
@@ -647,7 +644,7 @@ static void close_hist(hist *h) {
 
 static int hist_of(const options *o) {
     hist *h = calloc(1, sizeof *h); /* too large for a small stack */
-    if (!h) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!h) return fail_memory(NULL);
     h->options = o;
     const int code = run_hist(h);
     if (code != EXIT_DONE) {

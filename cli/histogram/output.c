@@ -104,7 +104,7 @@ static int take_edges(const shown *x, bf_value *edges) {
         edges[i] = output_element(x->info.edges, 0, x->integers, i);
     if (integers) return EXIT_DONE;
     void *const own = malloc((size_t)n * bf_dtype_size(x->info.edges));
-    if (!own) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    if (!own) return fail_memory(x->subject->file);
     const bf_array from = bf_array_of(BF_F64, x->edges, n), *const inputs[] = {&from},
                    to = bf_array_of(x->info.edges, own, n);
     const bf_status st = bf_map(x->subject->context, BF_MAP_CAST, inputs, 1, NULL, &to);
@@ -151,7 +151,7 @@ static int put_fields(FILE *f, const shown *x, const sheet *s) {
 
 static int put_sheet(FILE *f, const shown *x) {
     bf_value *edges = malloc(((size_t)x->info.bins + 1) * sizeof *edges);
-    if (!edges) return fail_status(BF_E_MEMORY, NULL, x->subject->file);
+    if (!edges) return fail_memory(x->subject->file);
     int code = take_edges(x, edges);
     const sheet_column columns[] = {
         {.name = "lo", .values = edges}, {.name = "hi", .values = edges + 1}, value_column(x)};

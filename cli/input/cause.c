@@ -131,5 +131,5 @@ int cause_find(const rows *r, cause_wanted wanted[], int n, cause_lines *known) 
     if (good) find_scaled(&x, c, step);
     text_rows_free(&x.rows);
     free(forms);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return good ? EXIT_DONE : fail_memory(r->source.name);
 }

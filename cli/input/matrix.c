@@ -8,6 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+int64_t matrix_count(const bf_array *a) {
+    int64_t count = 1;
+    for (int d = 0; d < a->ndim; d++) count *= a->shape[d];
+    return count;
+}
+
+void matrix_make_contiguous(bf_array *a) {
+    int64_t step = 1;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        a->strides[d] = step;
+        step *= a->shape[d];
+    }
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int take_shape(matrix *m) {
@@ -137,7 +151,7 @@ int matrix_next(matrix *m, int64_t most, bf_array *slab) {
                            : chunk.n == 0
                                ? ""
                                : chunk.columns[0].as[__builtin_ctz(rows_can(&m->rows, 0))];
-    if (!elements) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (!elements) return fail_memory(s->name);
     const int64_t n = s->text ? chunk.n : chunk.n / m->unit;
     *slab = slab_of(m, elements, n, s->layout.fortran && !m->rows.options.ordered);
     m->at += n;

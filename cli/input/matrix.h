@@ -19,6 +19,10 @@ typedef struct matrix {
     int64_t room;               /* with room for so many rows */
 } matrix;
 
+/* The elements of an array; and makes one contiguous, in C order. */
+int64_t matrix_count(const bf_array *a);
+void matrix_make_contiguous(bf_array *a);
+
 int matrix_open(matrix *m, const char *name, const input *in, const rows_options *how);
 void matrix_close(matrix *m);
 

@@ -288,7 +288,7 @@ static int open_columns(rows *r) {
     r->start = r->origin;
     const bool good = allocate_columns(r) && (!s->text || probe_rows(r));
     if (good) place_columns(r);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
+    return good ? EXIT_DONE : fail_memory(s->name);
 }
 
 int rows_prepare(rows *r) {
@@ -307,7 +307,7 @@ static int open_filter(rows *r, const struct rows_condition *condition) {
     r->condition = condition;
     r->options.settled = true;
     r->filter = condition->open(condition);
-    return r->filter ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return r->filter ? EXIT_DONE : fail_memory(r->source.name);
 }
 
 int rows_open(rows *r, const char *name, const input *in, const rows_options *options) {
@@ -359,7 +359,7 @@ static void drop_columns(rows *r) {
 int rows_keep(rows *r, const int fields[], const unsigned char kinds[], int n) {
     const bool good = text_layout_keep(&r->source.text->layout, fields, kinds, n);
     drop_columns(r);
-    return good ? open_columns(r) : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return good ? open_columns(r) : fail_memory(r->source.name);
 }
 
 void rows_close(rows *r) {
@@ -519,7 +519,7 @@ static int next_copied(rows *r, int64_t most, rows_chunk *out) {
     out->n = left < most ? left : most;
     if (out->n == 0) return source_check(s);
     void *const copy = gather_room(r, out->n);
-    if (!copy) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (!copy) return fail_memory(s->name);
     const int code = source_copy(s, r->at, out->n, copy);
     r->chunk[0] = (rows_column){.as = {copy}, .can = 1};
     r->at += out->n;
@@ -545,7 +545,7 @@ static int open_crew(rows *r) {
         chunk_plan_of(s, r->forms, r->units, s->text && is_selected(r) ? &r->selection : NULL,
                       first, r->end, row);
     r->crew = crew_open(&plan, r->options.threads);
-    return r->crew ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name);
+    return r->crew ? EXIT_DONE : fail_memory(s->name);
 }
 
 /* Whether integers of the chunk change what those of all rows are in. */
@@ -650,7 +650,7 @@ static int gather_chunk(rows *r, int64_t most, rows_chunk *out) {
     int code = EXIT_DONE;
     while (n < most && r->current) {
         const int64_t left = r->current->n - r->used, some = left < most - n ? left : most - n;
-        if (!gather_more(r, n, some)) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        if (!gather_more(r, n, some)) return fail_memory(r->source.name);
         n += some;
         if (n < most) code = take_chunk(r);
         if (code == EXIT_DONE && r->current && r->fresh && !r->options.settled &&
@@ -678,7 +678,7 @@ static int judge_times(rows *r, int64_t n) {
     if (i == n) return EXIT_DONE;
     if (!r->skips) return refuse_nat(r, r->at - n + i);
     uint8_t *const valid = realloc(r->valid, (size_t)n / 8 + 1);
-    if (!valid) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (!valid) return fail_memory(r->source.name);
     r->valid = valid;
     memset(valid, 0xff, (size_t)n / 8 + 1);
     for (; i < n; i++) {

@@ -180,7 +180,7 @@ int share_rows(rows *const inputs[], int n, int64_t *first) {
         return EXIT_DONE;
     }
     counts *found = calloc((size_t)n, sizeof *found);
-    int code = ranks_agree(found ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, s->name));
+    int code = ranks_agree(found ? EXIT_DONE : fail_memory(s->name));
     if (code == EXIT_DONE) code = share_in_step(inputs, n, found);
     if (first && code == EXIT_DONE) {
         const rows_place *p = &inputs[0]->origin;

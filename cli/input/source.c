@@ -214,7 +214,7 @@ int source_text_failed(const source *s, text_status st, const text_refusal *refu
     if (st == TEXT_SHORTER) return became_shorter(s);
     const int code = source_check(s);
     if (code != EXIT_DONE) return code;
-    if (st == TEXT_NO_MEMORY) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (st == TEXT_NO_MEMORY) return fail_memory(s->name);
     if (st == TEXT_FAILED) return read_failed(s, error);
     char place[PATH_MAX + 32];
     if (refusal->error.at)
@@ -300,7 +300,7 @@ static int decode_source(source *s, text_options *options, const lead *l) {
     s->stream = true;
     s->start = 0;
     if (!tape_decode(&s->tape, options, l->bytes, l->n, l->ended, s->keep))
-        return fail_status(BF_E_MEMORY, NULL, s->name);
+        return fail_memory(s->name);
     options->gaps = true;
     options->guessed = !options->delimiter;
     options->delimiter = decode_delimiter(s->tape.decode);
@@ -313,7 +313,7 @@ static int open_lead(source *s, text_options *options, const lead *l, int64_t fi
     s->size = file_size > s->start ? file_size - s->start : 0;
     if (s->file) tape_open(&s->tape, s->fd, s->keep);
     s->text = calloc(1, sizeof *s->text);
-    if (!s->text) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (!s->text) return fail_memory(s->name);
     const text_status st =
         s->file && s->size > 0
             ? text_open_file(s->text, options, s->fd, s->start, s->size, TEXT_PIECE, &refusal)
@@ -331,7 +331,7 @@ static int open_text(source *s, const input *in, const void *prefix, size_t leng
     options.json = is_json(s->name, in);
     int code = EXIT_DONE;
     if (options.json) code = refuse_json_options(s, &options);
-    if (code == EXIT_DONE && !l.bytes) code = fail_status(BF_E_MEMORY, NULL, s->name);
+    if (code == EXIT_DONE && !l.bytes) code = fail_memory(s->name);
     if (code == EXIT_DONE) memcpy(l.bytes, prefix, length);
     if (code == EXIT_DONE && judge_lead(s, &options, &l, &need) < 0)
         code = source_failed(s, -1, errno);

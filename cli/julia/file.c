@@ -21,7 +21,7 @@ int julia_file_begin(julia_file *f, const char *name, enum form form,
     if (code != EXIT_DONE) return code;
     if (form != FORM_PNG) return write_bytes(&f->file, header, npy_write_header(&h, header));
     f->row = malloc((size_t)params->width * 4);
-    if (!f->row) return fail_status(BF_E_MEMORY, NULL, name);
+    if (!f->row) return fail_memory(name);
     f->png = julia_png_begin(f->file.stream, f->file.name, params->width, params->height);
     return f->png ? EXIT_DONE : EXIT_IO;
 }

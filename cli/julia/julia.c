@@ -43,8 +43,8 @@ typedef struct drawing {
 
 /* --- one picture --- */
 
-static int count_band(const drawing *d, int64_t y, int64_t rows) {
-    bf_array at = bf_array_of(BF_U16, d->counts, rows);
+static int count_band(const drawing *d, int64_t y, int64_t lines) {
+    bf_array at = bf_array_of(BF_U16, d->counts, lines);
     at.ndim = 2;
     at.shape[1] = at.strides[0] = d->request.params.width;
     at.strides[1] = 1;
@@ -57,10 +57,10 @@ static int draw_bands(const drawing *d, julia_file *f) {
     const bf_julia_params *params = &d->request.params;
     int code = EXIT_DONE;
     for (int64_t y = 0; y < params->height && code == EXIT_DONE; y += d->band) {
-        const int64_t rows = params->height - y < d->band ? params->height - y : d->band;
-        code = count_band(d, y, rows);
-        if (code == EXIT_DONE) code = julia_file_rows(f, d->counts, rows);
-        progress_add(rows * params->width * 2);
+        const int64_t lines = params->height - y < d->band ? params->height - y : d->band;
+        code = count_band(d, y, lines);
+        if (code == EXIT_DONE) code = julia_file_rows(f, d->counts, lines);
+        progress_add(lines * params->width * 2);
         progress_tick();
     }
     return code;
@@ -138,7 +138,7 @@ static int prepare_drawing(drawing *d) {
     d->band = pixels / p->width > 0 ? pixels / p->width : 1;
     if (d->band > p->height) d->band = p->height;
     d->counts = malloc((size_t)(d->band * p->width) * sizeof *d->counts);
-    return d->counts ? context_open(&d->context, o) : fail_status(BF_E_MEMORY, NULL, NULL);
+    return d->counts ? context_open(&d->context, o) : fail_memory(NULL);
 }
 
 static int draw_picture(drawing *d) {

@@ -112,7 +112,7 @@ julia_png *julia_png_begin(FILE *f, const char *name, int64_t width, int64_t hei
         if (png->writer) png->info = api.create_info_struct(png->writer);
     }
     if (png && png->info && start_png(png, f, (uint32_t)width, (uint32_t)height)) return png;
-    if (!png || !png->info) fail_status(BF_E_MEMORY, NULL, name);
+    if (!png || !png->info) fail_memory(name);
     julia_png_drop(png);
     return NULL;
 }

@@ -87,7 +87,7 @@ static void draw_blocks(const julia_request *r, const uint16_t *counts, uint8_t 
 int julia_terminal_draw(const julia_request *r, const uint16_t *counts) {
     uint8_t *rgba = malloc((size_t)r->params.width * 8);
     const enum colors colors = find_colors();
-    if (!rgba) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!rgba) return fail_memory(NULL);
     if (colors == PLAIN)
         draw_plain(r, counts, rgba);
     else

@@ -61,7 +61,7 @@ static int take_times(mapped *m, bf_array *results) {
     const expressed *x = &m->expressed;
     const int64_t n = results->shape[0];
     int64_t *const units = buffer_take(&m->times, (size_t)n * sizeof *units);
-    if (!units) return fail_status(BF_E_MEMORY, NULL, m->output.name);
+    if (!units) return fail_memory(m->output.name);
     for (int64_t i = 0; i < n; i++) {
         const bf_value value = output_element(results->dtype, x->form.scale, results->data, i);
         if (!npy_time_units(&value, x->form.time, x->form.scale, &units[i]))
@@ -146,7 +146,7 @@ int map_expression(const options *o) {
     int code = expressed_check(o->file_count);
     if (code != EXIT_DONE) return code;
     mapped *m = calloc(1, sizeof *m); /* too large for a small stack */
-    if (!m) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!m) return fail_memory(NULL);
     code = run_map(m, o);
     expressed_close(&m->expressed);
     buffer_free(&m->times);

@@ -287,7 +287,7 @@ static int open_map(task *t) {
     code = context_open(&t->context, o);
     if (code != EXIT_DONE) return code;
     t->results = malloc((size_t)t->block * 8);
-    if (!t->results) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!t->results) return fail_memory(NULL);
     return array_output_open(&t->output, o->output, &t->shape);
 }
 

@@ -114,7 +114,7 @@ int packed_add(packed *p, piles *to, const uint8_t which[], const packed_column 
     for (int64_t at = 0; at < n && code == EXIT_DONE; at += m.n) {
         take_rows(p, columns, rows + at, n - at, &m);
         m.bytes = buffer_take(&p->records, m.begins[m.n]);
-        if (!m.bytes) return fail_status(BF_E_MEMORY, NULL, NULL);
+        if (!m.bytes) return fail_memory(NULL);
         put_columns(p, columns, &m);
         for (int64_t i = 0; i < m.n && code == EXIT_DONE; i++) {
             const void *const of[] = {m.bytes + m.begins[i]};
@@ -163,7 +163,7 @@ int packed_read(packed_rows *r, size_t bytes) {
         if (bytes > left) bytes = left;
         void *const columns[] = {buffer_take(&r->bytes, bytes)};
         if (!columns[0] || !buffer_take(&r->begins, (bytes / r->of->fixed + 1) * sizeof(size_t)))
-            return fail_status(BF_E_MEMORY, NULL, NULL);
+            return fail_memory(NULL);
         const int code = piles_read(r->piles, r->pile, r->at, (int64_t)bytes, columns);
         if (code != EXIT_DONE) return code;
         r->at += (int64_t)find_rows(r, bytes);

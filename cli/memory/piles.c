@@ -63,7 +63,7 @@ static int make_place(piles *p, int i, int64_t *place) {
     const int64_t b = p->all[i].n;
     const int extent = extent_of(b);
     if (!p->extents) p->extents = calloc((size_t)p->count, sizeof *p->extents);
-    if (!p->extents) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!p->extents) return fail_memory(NULL);
     if (b == blocks_before(extent)) {
         p->extents[i][extent] = p->end;
         p->end += block_bytes(p) << extent;
@@ -151,7 +151,7 @@ static int add_some(piles *p, const uint8_t which[], const void *const columns[]
 
 static int make_buffers(piles *p) {
     if (!p->buffers) p->buffers = malloc((size_t)(p->count * p->block * row_bytes(p)));
-    return p->buffers ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return p->buffers ? EXIT_DONE : fail_memory(NULL);
 }
 
 int piles_add(piles *p, const uint8_t which[], const void *const columns[], int64_t n) {

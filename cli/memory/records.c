@@ -51,8 +51,6 @@ void records_close(records *r) {
     *r = (records){.fd = -1};
 }
 
-static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
-
 /* ---- order ----------------------------------------------------------------------------------- */
 
 static size_t bytes_of(const char *at) {
@@ -144,7 +142,7 @@ static int begin_run(records *r, gathered *g, record_run **run) {
     if (r->fd < 0) r->fd = temporary_open();
     if (r->fd < 0) return temporary_failed(errno);
     *run = add_run(r);
-    return *run ? EXIT_DONE : no_memory();
+    return *run ? EXIT_DONE : fail_memory(NULL);
 }
 
 static int end_run(gathered *g, record_run *run) {
@@ -158,7 +156,7 @@ static int write_lot(records *r, record_lot *b) {
     gathered g;
     record_run *run;
     int code = begin_run(r, &g, &run);
-    if (code == EXIT_DONE && !sort_lot(r, b)) code = no_memory();
+    if (code == EXIT_DONE && !sort_lot(r, b)) code = fail_memory(NULL);
     for (int64_t i = 0; i < b->n && code == EXIT_DONE; i++)
         code = write_record(&g, b->places[i].at);
     if (code == EXIT_DONE) code = end_run(&g, run);
@@ -217,12 +215,12 @@ int records_add(records *r, const char *key, size_t key_bytes, const char *rest,
     const record_head h = {(uint32_t)key_bytes, (uint32_t)rest_bytes};
     const size_t bytes = sizeof h + key_bytes + rest_bytes;
     record_lot *const b = &r->added;
-    if (key_bytes > UINT32_MAX || rest_bytes > UINT32_MAX) return no_memory();
+    if (key_bytes > UINT32_MAX || rest_bytes > UINT32_MAX) return fail_memory(NULL);
     if (b->n > 0 && (bytes > b->room - b->used || b->n == most_places(r))) {
         const int code = write_added(r);
         if (code != EXIT_DONE) return code;
     }
-    if (b->n == 0 && !reserve(r, b, bytes)) return no_memory();
+    if (b->n == 0 && !reserve(r, b, bytes)) return fail_memory(NULL);
     char *at = b->buffer + b->used;
     memcpy(at, &h, sizeof h);
     memcpy(at + sizeof h, key, key_bytes);
@@ -263,7 +261,8 @@ static int fill_buffer(const records *r, record_run *x) {
     x->held -= x->at;
     x->at = 0;
     while (x->next < x->end && !has_whole(x)) {
-        if (x->held >= sizeof(record_head) && !grow(x, bytes_of(x->buffer))) return no_memory();
+        if (x->held >= sizeof(record_head) && !grow(x, bytes_of(x->buffer)))
+            return fail_memory(NULL);
         const int64_t left = x->end - x->next, room = (int64_t)(x->room - x->held);
         const int64_t n = left < room ? left : room;
         errno = EIO;
@@ -287,13 +286,13 @@ static int look_at_next(const records *r, record_run *x) {
 static int begin_merge(records *r, int first, int n) {
     const int64_t share = r->memory / LOT / n;
     r->heap = malloc((size_t)n * sizeof *r->heap);
-    if (!r->heap) return no_memory();
+    if (!r->heap) return fail_memory(NULL);
     r->live = n;
     for (int i = 0; i < n; i++) {
         record_run *x = &r->runs[first + i];
         r->heap[i] = first + i;
         x->buffer = malloc(x->room = (size_t)(share > BUFFER_LEAST ? share : BUFFER_LEAST));
-        if (!x->buffer) return no_memory();
+        if (!x->buffer) return fail_memory(NULL);
         const int code = look_at_next(r, x);
         if (code != EXIT_DONE) return code;
     }
@@ -356,7 +355,7 @@ static int leave_runs(records *r, int most) {
 int records_end(records *r) {
     int code = background_end(&r->writer);
     if (code != EXIT_DONE) return code;
-    if (r->count == 0) return sort_lot(r, &r->added) ? EXIT_DONE : no_memory();
+    if (r->count == 0) return sort_lot(r, &r->added) ? EXIT_DONE : fail_memory(NULL);
     if (r->added.n > 0) code = write_lot(r, &r->added);
     free_lots(r);
     const int64_t fit = r->memory / LOT / BUFFER_LEAST;

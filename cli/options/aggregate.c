@@ -95,7 +95,7 @@ static bool add_item(options *o, const struct wanted_aggregate *list, const char
     struct wanted_aggregate one = *list;
     if (n == 0) return operand_bad(list->option, list->values, "a file or a column");
     char *const item = strndup(at, n);
-    if (!item) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
+    if (!item) return fail_memory(NULL) == EXIT_DONE;
     one.values = item;
     if ((one.pairs && !split_pair(&one, item)) || !add_aggregate(o, one)) {
         free(item);

@@ -24,3 +24,11 @@ int context_failed(const bf_context *context, bf_status st, const char *file) {
     temporary_hint();
     return EXIT_IO;
 }
+
+rows_options context_reading(const options *o, spool_limit *keep, int inputs) {
+    return (rows_options){.threads = o->threads,
+                          .settled = true,
+                          .digits = BF_SCALE_MOST_I128,
+                          .keep = keep,
+                          .memory = o->memory.input / inputs};
+}

@@ -86,7 +86,7 @@ bool read_columns(const option_spec *spec, const char *text, void *to) {
     }
     const size_t size = strlen(*list) + strlen(text) + 2;
     char *longer = malloc(size);
-    if (!longer) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
+    if (!longer) return fail_memory(NULL) == EXIT_DONE;
     snprintf(longer, size, "%s,%s", *list, text);
     free(joined);
     *list = joined = longer;
@@ -135,7 +135,7 @@ bool read_percents(const option_spec *spec, const char *text, void *to) {
     for (const char *c = text; *c; c++) n += *c == ',';
     free(list);
     list = malloc((size_t)n * sizeof *list);
-    if (!list) return fail_status(BF_E_MEMORY, NULL, NULL) == EXIT_DONE;
+    if (!list) return fail_memory(NULL) == EXIT_DONE;
     const char *at = text;
     for (int i = 0; i < n; i++) {
         const char *end;

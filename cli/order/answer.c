@@ -1,6 +1,6 @@
 #include "order/answer.h"
 
-#include "input/rows.h"
+#include "input/matrix.h"
 
 #include "runtime/info.h"
 #include "work/tagged.h"
@@ -22,36 +22,19 @@ void answer_free(answer *x) {
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-static int no_memory(const subject *s) { return fail_status(BF_E_MEMORY, NULL, s->file); }
-
-static int64_t count_of(const bf_array *a) {
-    int64_t count = 1;
-    for (int d = 0; d < a->ndim; d++) count *= a->shape[d];
-    return count;
-}
-
-int64_t answer_count(const answer *x) { return count_of(&x->values); }
-
-/* Sets the strides of a contiguous array. */
-static void make_contiguous(bf_array *a) {
-    int64_t step = 1;
-    for (int d = a->ndim - 1; d >= 0; d--) {
-        a->strides[d] = step;
-        step *= a->shape[d];
-    }
-}
+int64_t answer_count(const answer *x) { return matrix_count(&x->values); }
 
 /* Gives the values, whose shape and dtype are set, memory; tagged: for tagged results. */
 static int make_room(answer *x, const subject *s, bool tags) {
-    make_contiguous(&x->values);
+    matrix_make_contiguous(&x->values);
     const size_t bytes = tags ? tagged_bytes(s->array.dtype) : bf_dtype_size(x->values.dtype);
     x->memory = x->values.data = malloc((size_t)answer_count(x) * bytes + 1);
-    return x->memory ? EXIT_DONE : no_memory(s);
+    return x->memory ? EXIT_DONE : fail_memory(s->file);
 }
 
 static int make_beside(answer *x, const subject *s, int64_t n) {
     x->beside = malloc((size_t)n * sizeof *x->beside + 1);
-    return x->beside ? EXIT_DONE : no_memory(s);
+    return x->beside ? EXIT_DONE : fail_memory(s->file);
 }
 
 /* The shape of one value for each fibre, segment or slot, behind so many extents before it. */
@@ -252,7 +235,7 @@ static int64_t length_of(const question *q, const bf_array *a) {
 static bf_array results_of(const answer *x, bf_dtype dtype) {
     bf_array results = x->values;
     if (results.dtype == BF_PAIR && dtype == BF_I128) results.shape[results.ndim++] = 2;
-    make_contiguous(&results);
+    matrix_make_contiguous(&results);
     return results;
 }
 
@@ -304,6 +287,6 @@ int answer_make(answer *x, const question *q, const subject *s) {
     if (code == EXIT_DONE && shows_special(x, q)) code = count_special(x, q, s);
     x->info.dtype = s->array.dtype;
     x->info.scale = s->scale;
-    x->info.count = count_of(&s->array);
+    x->info.count = matrix_count(&s->array);
     return code;
 }

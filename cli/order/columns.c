@@ -10,8 +10,6 @@
 /* Rows that a column of unknown length has room for at first. */
 enum { ROOM = 1 << 16 };
 
-static int no_memory(const char *name) { return fail_status(BF_E_MEMORY, NULL, name); }
-
 static size_t bytes_of(const column *c, int64_t n) {
     return (size_t)n * bf_dtype_size(c->form.dtype);
 }
@@ -63,7 +61,7 @@ static int add_rows(columns *c, rows *r, const rows_chunk *chunk) {
     for (int k = 0; k < c->count; k++) {
         rows_numbers present;
         if (!rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present))
-            return no_memory(r->source.name);
+            return fail_memory(r->source.name);
         append(&c->of[k], present.numbers.data, present.numbers.shape[0]);
         c->of[k].nulls += chunk->n - present.numbers.shape[0];
     }
@@ -91,12 +89,12 @@ static int read_rows(columns *c, rows *r, const columns_limit *limit) {
     if (code == EXIT_DONE) code = columns_settle(c, r);
     if (code == EXIT_DONE && r->source.count > 0)
         code = check_limit(c, limit, r->source.count, name);
-    if (code == EXIT_DONE && !reserve(c, expected_rows(r))) code = no_memory(name);
+    if (code == EXIT_DONE && !reserve(c, expected_rows(r))) code = fail_memory(name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
         if (code == EXIT_DONE) code = check_limit(c, limit, longest(c) + chunk.n, name);
         if (code != EXIT_DONE || chunk.n == 0) break;
-        code = reserve(c, longest(c) + chunk.n) ? add_rows(c, r, &chunk) : no_memory(name);
+        code = reserve(c, longest(c) + chunk.n) ? add_rows(c, r, &chunk) : fail_memory(name);
     }
     return code;
 }
@@ -113,14 +111,14 @@ static void drop_numbers(columns *c) {
 int columns_open(columns *c, int count, const char *file) {
     *c = (columns){.count = count};
     c->of = calloc((size_t)count, sizeof *c->of);
-    return c->of ? EXIT_DONE : no_memory(file);
+    return c->of ? EXIT_DONE : fail_memory(file);
 }
 
 int columns_add(columns *c, const bf_array *numbers, const columns_limit *limit, const char *file) {
     const int64_t n = numbers->shape[0], all = c->of[0].n + n;
     const int code = check_limit(c, limit, all, file);
     if (code != EXIT_DONE) return code;
-    if (!reserve(c, all)) return no_memory(file);
+    if (!reserve(c, all)) return fail_memory(file);
     append(&c->of[0], numbers->data, n);
     return EXIT_DONE;
 }
@@ -129,7 +127,7 @@ int columns_begin(columns *c, const rows *r) {
     const int code = columns_open(c, r->columns, r->source.name);
     if (code != EXIT_DONE) return code;
     for (int k = 0; k < c->count && r->source.text; k++)
-        if (!(c->of[k].name = rows_column_name(r, k))) return no_memory(r->source.name);
+        if (!(c->of[k].name = rows_column_name(r, k))) return fail_memory(r->source.name);
     return EXIT_DONE;
 }
 
@@ -204,14 +202,14 @@ static bf_status append_column(columns *c, int k, const columns *from) {
 }
 
 int columns_append(columns *c, const columns *from, const char *name, const char *first) {
-    if (!c->of && !copy_columns(c, from)) return no_memory(name);
+    if (!c->of && !copy_columns(c, from)) return fail_memory(name);
     const int code = check_columns(c, from, name, first);
     if (code != EXIT_DONE) return code;
-    if (!reserve(c, longest(c) + longest(from))) return no_memory(name);
+    if (!reserve(c, longest(c) + longest(from))) return fail_memory(name);
     bf_status st = BF_OK;
     for (int k = 0; k < c->count && st == BF_OK; k++) st = append_column(c, k, from);
     if (st == BF_E_OVERFLOW) return rows_refuse_scale(name);
-    return st == BF_OK ? EXIT_DONE : no_memory(name);
+    return st == BF_OK ? EXIT_DONE : fail_memory(name);
 }
 
 bf_array columns_array(const columns *c, int k) {

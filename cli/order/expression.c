@@ -35,7 +35,7 @@ static int add_gaps(ordering *r, const uint8_t *valid) {
     for (int64_t i = 0; valid && i < x->n; i++) {
         if (valid[i]) continue;
         if (r->question->kind == ORDER_TOP && !add_gap(r, x->at + i, *count))
-            return fail_status(BF_E_MEMORY, NULL, x->files[0]);
+            return fail_memory(x->files[0]);
         ++*count;
     }
     return EXIT_DONE;
@@ -136,7 +136,7 @@ int expression_check(const options *o) {
 int expression_answer(const question *q, output *out, const columns_limit *limit) {
     const double began = progress_clock();
     ordering *r = calloc(1, sizeof *r); /* too large for a small stack */
-    if (!r) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!r) return fail_memory(NULL);
     r->question = q;
     r->limit = limit;
     int code = open_inputs(r);

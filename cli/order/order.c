@@ -145,16 +145,11 @@ static rows_options reading(order *x) {
     const options *o = x->question.options;
     const order_kind kind = x->question.kind;
     spool_limit_set(&x->limit, o->memory.pipes / 2);
-    return (rows_options){.threads = o->threads,
-                          .settled = true,
-                          .digits = BF_SCALE_MOST_I128,
-                          .ordered = kind == ORDER_SORT || kind == ORDER_ARGSORT ||
-                                     kind == ORDER_TOP || o->axes.n > 0,
-                          .unchanging = true,
-                          .keep = &x->limit,
-                          .memory = o->memory.input,
-                          .nulls = x->question.places == NULL,
-                          .times = x->question.places == NULL};
+    rows_options how = context_reading(o, &x->limit, 1);
+    how.ordered = kind == ORDER_SORT || kind == ORDER_ARGSORT || kind == ORDER_TOP || o->axes.n > 0;
+    how.unchanging = true;
+    how.nulls = how.times = x->question.places == NULL;
+    return how;
 }
 
 /* Answers about one array, for which the work began then. */

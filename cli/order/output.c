@@ -62,7 +62,7 @@ static int put_rows(const answer *x, const question *q, output *out, bool many) 
                several = out->layout != LAYOUT_PLAIN || answer_percents(q->options).n > 1;
     const bool percents = q->kind == ORDER_QUANTILE && labelled && several;
     double *of = percents ? list_percents(q, answer_count(x)) : NULL;
-    if (percents && !of) return fail_status(BF_E_MEMORY, NULL, x->file);
+    if (percents && !of) return fail_memory(x->file);
     const int code = put_sheet(x, q, out, of, many || (out->names && !percents));
     free(of);
     return code;

@@ -2,6 +2,7 @@
 #include "order/passes.h"
 
 #include "memory/hardware.h"
+#include "options/context.h"
 #include "runtime/ranks.h"
 
 #include <inttypes.h>
@@ -26,20 +27,15 @@ int passes_open(passes *x, const question *q, output *out) {
     if (!median) x->search.percents = answer_percents(o);
     spool_limit_set(&x->limit, o->memory.pipes);
     x->inputs = calloc((size_t)o->file_count, sizeof *x->inputs);
-    const int code = ranks_agree(x->inputs ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL));
+    const int code = ranks_agree(x->inputs ? EXIT_DONE : fail_memory(NULL));
     return code == EXIT_DONE ? work_open(&x->work, o, q->context) : code;
 }
 
 int passes_open_file(passes *x, const char *name, quantiles_input **in) {
     const options *o = x->question->options;
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .keep = &x->limit,
-                              .memory = o->memory.input,
-                              .slab = options_slab(o),
-                              .nulls = true,
-                              .times = true};
+    rows_options how = context_reading(o, &x->limit, 1);
+    how.slab = options_slab(o);
+    how.nulls = how.times = true;
     *in = &x->inputs[x->count++];
     return quantiles_open(*in, name, &o->input, &how);
 }
@@ -109,7 +105,7 @@ static int take_names(const rows *r, char ***names) {
     bool good = r->columns == 1 || *names;
     for (int k = 0; *names && k < r->columns; k++)
         good = ((*names)[k] = rows_column_name(r, k)) != NULL && good;
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    return good ? EXIT_DONE : fail_memory(r->source.name);
 }
 
 static void tell_speed(const passes *x, const quantiles *q, const rows *r, double began) {
@@ -125,7 +121,7 @@ static void tell_speed(const passes *x, const quantiles *q, const rows *r, doubl
 /* Takes from the first file what the others must have, too. */
 static int begin_total(passes *x, const quantiles_input *in, char ***names) {
     x->forms = malloc((size_t)in->columns * sizeof *x->forms);
-    if (!x->forms) return fail_status(BF_E_MEMORY, NULL, in->name);
+    if (!x->forms) return fail_memory(in->name);
     for (int k = 0; k < in->columns; k++) x->forms[k] = quantiles_form(in, k);
     x->first = (int)(in - x->inputs);
     x->names = *names;

@@ -26,8 +26,6 @@ static int end_call(const sorted *x, bf_status st, const char *file) {
     return st == BF_OK ? EXIT_DONE : context_failed(x->question->context, st, file);
 }
 
-static int no_memory(const char *file) { return fail_status(BF_E_MEMORY, NULL, file); }
-
 /* ---- sorters --------------------------------------------------------------------------------- */
 
 /* Whether a number goes with each: its index, or how often it occurs. */
@@ -51,7 +49,7 @@ static int open_column(const sorted *x, sorted_column *c, units_form form, int a
 
 static int open_columns(const sorted *x, sorted_column **of, const columns *c, const char *file) {
     *of = calloc((size_t)c->count, sizeof **of);
-    int code = *of ? EXIT_DONE : no_memory(file);
+    int code = *of ? EXIT_DONE : fail_memory(file);
     for (int k = 0; k < c->count && code == EXIT_DONE; k++)
         code = open_column(x, &(*of)[k], c->of[k].form, c->count, file);
     return code;
@@ -83,7 +81,7 @@ static int64_t room_of(const question *q) {
 }
 
 static int open_part(const question *q, united_part *p, const char *file) {
-    return united_part_open(p, room_of(q), has_beside(q)) ? EXIT_DONE : no_memory(file);
+    return united_part_open(p, room_of(q), has_beside(q)) ? EXIT_DONE : fail_memory(file);
 }
 
 /* Reads on. */
@@ -95,7 +93,7 @@ static int next_part(const sorted *x, const sorted_column *c, united_part *p, co
 static int add_part(const sorted *x, const sorted_column *c, const united_part *p, units_form from,
                     const char *file) {
     char *brought = malloc((size_t)p->n * bf_dtype_size(c->form.dtype) + 1);
-    int code = brought ? EXIT_DONE : no_memory(file);
+    int code = brought ? EXIT_DONE : fail_memory(file);
     if (code == EXIT_DONE && !units_bring(from, p->values, p->n, c->form, brought))
         code = rows_refuse_scale(file);
     const bf_array values = bf_array_of(c->form.dtype, brought, p->n),
@@ -117,7 +115,7 @@ static int open_united(const sorted *x, united *g, const sorted_column *c, const
                   .sorter = c->sorter,
                   .dtype = c->form.dtype,
                   .first = q->kind == ORDER_UNIQUE ? 0 : x->first};
-    return ranks_agree(united_open(g, room_of(q), has_beside(q)) ? EXIT_DONE : no_memory(file));
+    return ranks_agree(united_open(g, room_of(q), has_beside(q)) ? EXIT_DONE : fail_memory(file));
 }
 
 /* Rank 0 gets all different numbers, for others have some of them, too. */
@@ -147,7 +145,7 @@ static int end_shared(const sorted *x, int n, const char *file) {
 static int add_numbers(sorted *x, rows *r, const rows_chunk *chunk, int k) {
     rows_numbers present;
     if (!rows_present(r, chunk, k, __builtin_ctz(rows_can(r, k)), NULL, &present))
-        return no_memory(r->source.name);
+        return fail_memory(r->source.name);
     const int64_t n = present.numbers.shape[0];
     if (n < chunk->n && x->question->kind == ORDER_TOP)
         return fail(EXIT_DATA, r->source.name,

@@ -172,7 +172,7 @@ static void free_columns(top_column **of, int n) {
 static int make_columns(top_column **of, const columns *c, const char *file) {
     *of = calloc((size_t)c->count, sizeof **of);
     for (int k = 0; *of && k < c->count; k++) (*of)[k].form = c->of[k].form;
-    return *of ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
+    return *of ? EXIT_DONE : fail_memory(file);
 }
 
 int top_open(top *x, const question *q, output *out) {

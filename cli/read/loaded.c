@@ -58,7 +58,7 @@ static int add_rows(loaded *l, const table *t) {
                add_valid(to, &c->view.column, before, t->n);
     }
     l->shown.rows += t->n;
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+    return good ? EXIT_DONE : fail_memory(t->input->source.name);
 }
 
 static int take_rows(loaded *l, table *t, int64_t least, bool *end) {
@@ -135,7 +135,7 @@ static bool show_strings(loaded_column *from, bitfold_read_column *to, int64_t n
 
 static int show_numbers(loaded_column *from, bitfold_read_column *to, int64_t n) {
     void *numbers = buffer_grow(&from->memory.numbers, (size_t)n * bf_dtype_size(to->dtype));
-    if (!numbers) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!numbers) return fail_memory(NULL);
     to->numbers = numbers;
     if (to->time == BF_TIME_DATE) {
         bring_dates(numbers, n);
@@ -158,8 +158,7 @@ static int show_column(loaded *l, int i, const table_column *c) {
                                 .nulls = from->nulls,
                                 .valid = from->nulls > 0 ? (uint8_t *)from->memory.valid.at : NULL};
     if (to->name && c->form.dtype != BF_NONE) return show_numbers(from, to, l->shown.rows);
-    return to->name && show_strings(from, to, l->shown.rows) ? EXIT_DONE
-                                                             : fail_status(BF_E_MEMORY, NULL, NULL);
+    return to->name && show_strings(from, to, l->shown.rows) ? EXIT_DONE : fail_memory(NULL);
 }
 
 static loaded *make(int n) {
@@ -175,7 +174,7 @@ static loaded *make(int n) {
 
 int loaded_read(loaded **out, table *t, int64_t least, bool *end) {
     loaded *l = make(t->asked->takes);
-    if (!l) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!l) return fail_memory(NULL);
     int code = take_rows(l, t, least, end);
     for (int i = 0; i < l->shown.count && code == EXIT_DONE; i++)
         code = show_column(l, i, column_of(t, i));

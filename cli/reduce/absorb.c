@@ -254,7 +254,7 @@ static int walk_rows(absorbing *x, int64_t start, work_thing *things) {
     const char *name = x->rows->source.name;
     int code = work_begin(w, inputs, 1);
     if (code != EXIT_DONE) return code;
-    if (!things || !x->states) return fail_status(BF_E_MEMORY, NULL, name);
+    if (!things || !x->states) return fail_memory(name);
     code = open_states(x, start);
     if (code != EXIT_DONE) return code;
     code = work_hold(w, things, list_things(x, things));

@@ -152,7 +152,7 @@ static int describe_columns(task *t, quantiles_input *in, list *x, double began)
     bf_state **states = calloc(2 * (size_t)columns, sizeof *states);
     if (r->source.text) t->texts = calloc((size_t)columns, sizeof(texts *));
     const bool made = all && states && (t->texts || !r->source.text);
-    int code = made ? check_save(t, r, x) : fail_status(BF_E_MEMORY, NULL, file);
+    int code = made ? check_save(t, r, x) : fail_memory(file);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = share_rows(inputs, 1, &first);
     if (code == EXIT_DONE) code = task_reduce(t, BF_DESCRIBE, inputs, 1, first, states);

@@ -166,7 +166,7 @@ static int put_lines(const output *out, const described *all, int n) {
         for (int k = 0; k < n; k++) good = put_value(out, &all[k], value_at(all, i)) && good;
         putc('\n', out->stream);
     }
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return good ? EXIT_DONE : fail_memory(NULL);
 }
 
 /* ---- aligned columns ------------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ static int put_fitting(output *out, const sheet *s, const char *file) {
     const size_t count = (size_t)s->rows + 1;
     sheet_column *const columns = calloc(count, sizeof *columns);
     const char **const cells = calloc(count * (size_t)s->count, sizeof *cells);
-    int code = columns && cells ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = columns && cells ? EXIT_DONE : fail_memory(NULL);
     if (code == EXIT_DONE) {
         const int64_t width = width_of_lines(s);
         const sheet turned = turn(s, columns, cells);
@@ -263,8 +263,8 @@ static int put_aligned(output *out, const described *all, int n) {
     const size_t cells = ((size_t)n + 1) * ((size_t)count_values(all) + 1);
     const aligned_lines a = {malloc(cells * sizeof *a.texts), malloc(cells * sizeof *a.lines)};
     sheet_column *columns = malloc(((size_t)n + 1) * sizeof *columns);
-    const int code = a.texts && a.lines && columns ? put_columns(out, all, n, &a, columns)
-                                                   : fail_status(BF_E_MEMORY, NULL, NULL);
+    const int code =
+        a.texts && a.lines && columns ? put_columns(out, all, n, &a, columns) : fail_memory(NULL);
     free(a.texts);
     free(a.lines);
     free(columns);
@@ -289,7 +289,7 @@ static int put_table(const output *out, const described *all, int n) {
             good = put_value(out, &all[k], value_at(all, i)) && good;
         putc('\n', out->stream);
     }
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return good ? EXIT_DONE : fail_memory(NULL);
 }
 
 /* What a row of a sheet shows of each value. */
@@ -327,7 +327,7 @@ static int put_sheet(output *out, const described *all, int n) {
     const size_t count = (size_t)count_values(all);
     row_cells *cells = calloc(count, sizeof *cells);
     sheet_column *columns = malloc((count + 2) * sizeof *columns);
-    int code = cells && columns ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = cells && columns ? EXIT_DONE : fail_memory(NULL);
     for (int k = 0; k < n && code == EXIT_DONE; k++) code = put_row(out, &all[k], cells, columns);
     free(cells);
     free(columns);
@@ -370,7 +370,7 @@ static int put_object(const output *out, const described *x, const char *device)
     for (int i = 0; i < VALUES; i = next_value(x, i + 1)) good = put_member(out, x, i) && good;
     if (x->percents.n > 0) put_quantiles(f, x);
     json_end(f, device, x->seconds);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return good ? EXIT_DONE : fail_memory(NULL);
 }
 
 static int put_objects(const output *out, const described *all, int n, const char *device) {

@@ -55,7 +55,7 @@ static int open_states(exact *e) {
     bf_status st = BF_OK;
     int64_t bytes = 0;
     e->states = calloc((size_t)e->count + 1, sizeof *e->states);
-    if (!e->states) return fail_status(BF_E_MEMORY, NULL, m->rows.source.name);
+    if (!e->states) return fail_memory(m->rows.source.name);
     for (int64_t i = 0; i < e->count && st == BF_OK; i++) {
         st = bf_state_create(context, e->x->op, matrix_dtype(m), &e->states[i]);
         if (st == BF_OK) st = bf_state_rescale(e->states[i], matrix_scale(m));

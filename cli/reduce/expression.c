@@ -34,7 +34,7 @@ int expression_run(const options *o, bf_reduction op) {
     int code = check_line(o);
     if (code != EXIT_DONE) return code;
     task *t = calloc(1, sizeof *t);
-    if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!t) return fail_memory(NULL);
     code = run_task(t, o, op, &state);
     bf_state_destroy(state);
     task_free(t);

@@ -69,7 +69,7 @@ static int bring(expressions *x, int i) {
     x->numbers[i] = *from;
     if (units_are_same(own, x->form)) return EXIT_DONE;
     void *const to = buffer_take(&x->brought[i], (size_t)n * bf_dtype_size(x->form.dtype));
-    if (!to) return fail_status(BF_E_MEMORY, NULL, file);
+    if (!to) return fail_memory(file);
     x->numbers[i] = bf_array_of(x->form.dtype, to, n);
     if (x->form.dtype != BF_F64)
         return units_bring(own, from->data, n, x->form, to) ? EXIT_DONE : rows_refuse_scale(file);
@@ -235,8 +235,7 @@ int expressions_absorb(task *t, bf_reduction op, const char *const texts[], int 
                      .numbers = calloc(count, sizeof *x.numbers),
                      .states = states};
     const bool room = x.all && x.results && x.brought && x.numbers;
-    const int code =
-        room ? read_files(&x, texts) : fail_status(BF_E_MEMORY, NULL, t->options->files[0]);
+    const int code = room ? read_files(&x, texts) : fail_memory(t->options->files[0]);
     *seen = room ? x.all[0].at : 0;
     for (int i = n - 1; room && i >= 0; i--) {
         expressed_close(&x.all[i]);

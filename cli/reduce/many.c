@@ -2,6 +2,7 @@
 #include "reduce/many.h"
 
 #include "memory/temporary.h"
+#include "options/context.h"
 #include "reduce/exact.h"
 #include "reduce/many_work.h"
 #include "reduce/reduce.h"
@@ -44,12 +45,9 @@ static int check_options(const options *o, bf_reduction op) {
 static int open_inputs(many *x, char *const names[]) {
     const options *o = x->task->options;
     input in = o->input;
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = exact_digits(x->op),
-                              .keep = &x->limit,
-                              .memory = o->memory.input / x->inputs,
-                              .slab = options_slab(o)};
+    rows_options how = context_reading(o, &x->limit, x->inputs);
+    how.digits = exact_digits(x->op);
+    how.slab = options_slab(o);
     in.text.table = true;
     spool_limit_set(&x->limit, o->memory.pipes / 2);
     int code = EXIT_DONE;
@@ -147,7 +145,7 @@ int many_run(const options *o, bf_reduction op) {
     if (x)
         *x = (many){
             .op = op, .rules = o->rules, .inputs = bf_reduction_arrays(op), .line = op == BF_SLOPE};
-    code = x && t ? run_task(x, t, o) : fail_status(BF_E_MEMORY, NULL, NULL);
+    code = x && t ? run_task(x, t, o) : fail_memory(NULL);
     free(t);
     free(x);
     return code;
@@ -187,7 +185,7 @@ static int show_states(many *x, bf_states *states, double began) {
 
 int many_show(task *t, bf_states *states, const char *file, double began) {
     many *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, file);
+    if (!x) return fail_memory(file);
     x->task = t;
     x->by = &x->places;
     x->results.file = x->input[0].rows.source.name = file;

@@ -105,25 +105,15 @@ int many_call_failed(many *x, bf_status st) {
 /* The array of the results of n indices of the first axis, without memory and dtype. */
 static bf_array shape_values(const many *x, int64_t n) {
     bf_array values = {.data = NULL};
-    int64_t step = 1;
     values.ndim = places_shape(x->by, &x->input[0], n, values.shape);
-    for (int d = values.ndim - 1; d >= 0; d--) {
-        values.strides[d] = step;
-        step *= values.shape[d];
-    }
+    matrix_make_contiguous(&values);
     return values;
-}
-
-static int64_t count_of(const bf_array *values) {
-    int64_t count = 1;
-    for (int d = 0; d < values->ndim; d++) count *= values->shape[d];
-    return count;
 }
 
 /* Gives values memory for elements of any dtype. */
 static int make_room(const many *x, bf_array *values) {
     const char *name = x->input[0].rows.source.name;
-    const int64_t most = x->task->options->memory.results, count = count_of(values);
+    const int64_t most = x->task->options->memory.results, count = matrix_count(values);
     if (most > 0 && count > most / 8) {
         fail(EXIT_USAGE, name, "--memory is too small: there are %" PRId64 " results at a time",
              count);
@@ -131,11 +121,11 @@ static int make_room(const many *x, bf_array *values) {
         return EXIT_USAGE;
     }
     values->data = malloc((size_t)count * 8 + 1);
-    return values->data ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, name);
+    return values->data ? EXIT_DONE : fail_memory(name);
 }
 
 static int keep_values(many *x, int column, const bf_array *values) {
-    return results_add(&x->results, column, values->data, count_of(values))
+    return results_add(&x->results, column, values->data, matrix_count(values))
                ? EXIT_DONE
                : temporary_failed(errno);
 }
@@ -159,7 +149,7 @@ static bf_status add_counts(many *x, bf_map_op op, const bf_array *a, const bf_a
     const bf_array *const inputs[] = {a, with};
     const bf_map_options how = BF_MAP_OPTIONS(.weak = with == a ? 0 : 2);
     bf_array more = *counts;
-    const int64_t n = count_of(counts);
+    const int64_t n = matrix_count(counts);
     int64_t *total = counts->data, *some = malloc((size_t)n * sizeof *some + 1);
     more.data = some;
     bf_status st = some ? bf_map(x->task->context, op, inputs, 2, &how, flags) : BF_E_MEMORY;
@@ -174,7 +164,7 @@ static bf_status count_special(many *x, int column, const bf_array *a, const bf_
     const double infinities[] = {-INFINITY, INFINITY};
     const bf_array less = {.data = (void *)(uintptr_t)&infinities[0], .dtype = BF_F64},
                    more = {.data = (void *)(uintptr_t)&infinities[1], .dtype = BF_F64};
-    memset(counts->data, 0, (size_t)count_of(counts) * sizeof(int64_t));
+    memset(counts->data, 0, (size_t)matrix_count(counts) * sizeof(int64_t));
     if (a->dtype < BF_F16) return BF_OK;
     bf_array flags = *a;
     flags.dtype = BF_BOOL;
@@ -232,7 +222,7 @@ static int reduce_slab(many *x, const bf_array *a, const bf_array *b) {
                 : places_reduce(x->by, x->task->context, op_of(x, k), a, b, &x->rules, &values);
         code = st == BF_OK ? keep_values(x, k, &values) : many_call_failed(x, st);
     }
-    if (code == EXIT_DONE) x->results.count += count_of(&values);
+    if (code == EXIT_DONE) x->results.count += matrix_count(&values);
     free(values.data);
     return code;
 }
@@ -338,7 +328,7 @@ int many_take(many *x, bf_states *states, bf_array *values) {
                                  : bf_states_result(states, &x->rules, values, NULL);
         code = st == BF_OK ? keep_values(x, k, values) : many_call_failed(x, st);
     }
-    x->results.count = count_of(values);
+    x->results.count = matrix_count(values);
     free(values->data);
     return code;
 }
@@ -355,7 +345,8 @@ static int take_states(many *x, bf_states *states, int64_t n) {
 
 static bf_status create_states(const many *x, int64_t n, bf_states **states) {
     const bf_array values = shape_values(x, n);
-    return bf_states_create(x->task->context, x->op, x->results.dtype, count_of(&values), states);
+    return bf_states_create(x->task->context, x->op, x->results.dtype, matrix_count(&values),
+                            states);
 }
 
 /* A checkpoint knows more of what the numbers of a text are than its first lines do. */
@@ -440,7 +431,7 @@ static bool wants_states(const many *x) {
     const matrix *m = &x->input[0];
     const bf_array values = shape_values(x, m->shape[0]);
     return x->op == BF_DESCRIBE && !places_keep_first(x->by) && m->shape[0] > 0 &&
-           count_of(&values) <= m->shape[0] * m->unit / DESCRIBED;
+           matrix_count(&values) <= m->shape[0] * m->unit / DESCRIBED;
 }
 
 /* Slabs with results of their own cost nothing, but states do: an array in place is rather reduced

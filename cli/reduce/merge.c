@@ -499,8 +499,7 @@ int cmd_merge(int argc, char **argv) {
     task t;
     code = task_open(&t, &o, false);
     part *parts = calloc((size_t)count_parts(&o), sizeof *parts);
-    if (code == EXIT_DONE && !parts)
-        code = task_close(&t, fail_status(BF_E_MEMORY, NULL, NULL), NULL);
+    if (code == EXIT_DONE && !parts) code = task_close(&t, fail_memory(NULL), NULL);
     if (code == EXIT_DONE) {
         code = run_merge(&t, &o, parts);
         code = task_close(&t, code, parts[0].saved.state);

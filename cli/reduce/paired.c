@@ -95,7 +95,7 @@ int paired_put_line(output *out, const result *r, const bf_value line[PAIRED_LIN
 static int put_table(output *out, const result *r, const paired_matrix *m) {
     sheet_column *const columns = malloc(((size_t)m->count + 1) * sizeof *columns);
     const sheet s = {.columns = columns, .count = m->count + 1, .rows = m->count};
-    if (!columns) return fail_status(BF_E_MEMORY, NULL, r->file);
+    if (!columns) return fail_memory(r->file);
     columns[0] = (sheet_column){.name = "column", .texts = r->columns};
     for (int k = 0; k < m->count; k++)
         columns[k + 1] = (sheet_column){.name = r->columns[k], .values = m->values + k * m->count};

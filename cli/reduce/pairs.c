@@ -8,6 +8,7 @@
 #include "expression/inputs.h"
 #include "input/share.h"
 #include "input/step.h"
+#include "options/context.h"
 #include "options/form.h"
 #include "reduce/expressions.h"
 #include "reduce/many.h"
@@ -103,14 +104,10 @@ static int check_count(const pairs *x) {
 /* One file is a table; each of several has a column. */
 static int open_inputs(pairs *x) {
     const options *o = x->task.options;
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .keep = &x->limit,
-                              .memory = o->memory.input / (x->count > 1 ? x->count : 2),
-                              .slab = options_slab(o),
-                              .nulls = true};
+    rows_options how = context_reading(o, &x->limit, x->count > 1 ? x->count : 2);
     input in = o->input;
+    how.slab = options_slab(o);
+    how.nulls = true;
     in.text.table = x->count == 1;
     spool_limit_set(&x->limit, o->memory.pipes);
     int code = EXIT_DONE;
@@ -143,7 +140,7 @@ static bool open_columns(pairs *x) {
 static int name_columns(pairs *x) {
     for (int k = 0; k < x->columns; k++) {
         if (x->count == 1 && !(x->kept[k] = rows_column_name(&x->inputs[0], k)))
-            return fail_status(BF_E_MEMORY, NULL, x->inputs[0].source.name);
+            return fail_memory(x->inputs[0].source.name);
         x->names[k] = x->count == 1 ? x->kept[k] : x->task.options->files[k];
     }
     return EXIT_DONE;
@@ -194,7 +191,7 @@ static int reduce_columns(pairs *x) {
     int code = ranks_agree(open_inputs(x));
     if (code == EXIT_DONE) code = prepare_inputs(x);
     if (code != EXIT_DONE) return code;
-    code = open_columns(x) ? name_columns(x) : fail_status(BF_E_MEMORY, NULL, NULL);
+    code = open_columns(x) ? name_columns(x) : fail_memory(NULL);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = task_reduce(&x->task, x->op, x->input, x->count, 0, x->states);
     if (code != EXIT_DONE) return code;
@@ -205,8 +202,7 @@ static int reduce_expressions(pairs *x) {
     const char *list = x->task.options->expression;
     int64_t seen;
     x->columns = expressions_count(list);
-    if (!open_columns(x) || !expressions_split(list, x->kept))
-        return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!open_columns(x) || !expressions_split(list, x->kept)) return fail_memory(NULL);
     for (int k = 0; k < x->columns; k++) x->names[k] = x->kept[k];
     int code = check_count(x);
     if (code == EXIT_DONE)
@@ -270,9 +266,9 @@ int pairs_run(const options *o, bf_reduction op) {
     if (code != EXIT_DONE) return code;
     if (many_asked(o)) return many_run(o, op);
     pairs *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!x) return fail_memory(NULL);
     x->op = op;
-    code = open_pairs(x, o->file_count) ? run_task(x, o) : fail_status(BF_E_MEMORY, NULL, NULL);
+    code = open_pairs(x, o->file_count) ? run_task(x, o) : fail_memory(NULL);
     close_pairs(x);
     free(x);
     return code;
@@ -288,7 +284,7 @@ static int run_listed(options *o, bf_reduction op, const char *weights) {
     char *both;
     if (!*list)
         return fail(EXIT_USAGE, o->weights, "there is no such file, and a column needs --column");
-    if (asprintf(&both, "%s,%s", *list, weights) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (asprintf(&both, "%s,%s", *list, weights) < 0) return fail_memory(NULL);
     *list = both;
     const int code = pairs_run(o, op);
     free(both);

@@ -173,7 +173,7 @@ int together_absorb(task *t, bf_reduction op, rows *const inputs[], int n, bf_st
     together x = {.task = t, .op = op, .inputs = inputs, .input_count = n, .states = states};
     const char *name = inputs[0]->source.name;
     const bool open = open_together(&x);
-    int code = ranks_agree(open ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, name));
+    int code = ranks_agree(open ? EXIT_DONE : fail_memory(name));
     if (code == EXIT_DONE) code = absorb_all(&x);
     if (code == EXIT_DONE) code = ranks_merge_states(t->context, states, x.state_count, name);
     buffer_free(&x.numbers);

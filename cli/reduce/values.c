@@ -119,14 +119,13 @@ static int add_column(const task *t, const running *total, int k, const reduced 
 
 static int keep_names(running *total, const rows *r) {
     total->times = calloc((size_t)r->columns, sizeof *total->times);
-    if (!total->times) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (!total->times) return fail_memory(r->source.name);
     for (int k = 0; k < r->columns; k++) total->times[k] = rows_time(r, k);
     if (r->columns == 1) return EXIT_DONE;
     total->names = calloc((size_t)r->columns, sizeof *total->names);
     for (int k = 0; total->names && k < r->columns; k++)
-        if (!(total->names[k] = rows_column_name(r, k)))
-            return fail_status(BF_E_MEMORY, NULL, r->source.name);
-    return total->names ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, r->source.name);
+        if (!(total->names[k] = rows_column_name(r, k))) return fail_memory(r->source.name);
+    return total->names ? EXIT_DONE : fail_memory(r->source.name);
 }
 
 /* Adds one file's states; the first file's become the total. */
@@ -153,7 +152,7 @@ static int make_states(const task *t, reduced *x) {
     if (t->options->save && r->columns > 1)
         return fail(EXIT_USAGE, r->source.name, "--save takes one column, not %d", r->columns);
     x->states = calloc((size_t)r->columns, sizeof *x->states);
-    if (!x->states) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (!x->states) return fail_memory(r->source.name);
     return EXIT_DONE;
 }
 
@@ -174,7 +173,7 @@ static int emit_columns(task *t, const reduced *x, int64_t base) {
     int code = EXIT_DONE;
     for (int k = 0; k < r->columns && code == EXIT_DONE; k++) {
         char *name = r->columns > 1 ? rows_column_name(r, k) : NULL;
-        if (r->columns > 1 && !name) return fail_status(BF_E_MEMORY, NULL, r->source.name);
+        if (r->columns > 1 && !name) return fail_memory(r->source.name);
         const result wanted = {.file = r->source.name,
                                .column = name,
                                .time = rows_time(r, k),
@@ -267,7 +266,7 @@ static int check_nulls(const options *o, bf_reduction op) {
 
 static int run_files(const options *o, bf_reduction op) {
     task *t = calloc(1, sizeof *t); /* too large for a small stack */
-    if (!t) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!t) return fail_memory(NULL);
     running total = {.states = NULL};
     int code = task_open(t, o, o->file_count > 1 || o->total);
     if (code == EXIT_DONE) {
@@ -290,7 +289,7 @@ static int name_product(options *o, char **text) {
     const bool one = o->file_count == 1 && list && *at == '\0' && text_item_field(item) < 0;
     if (!one || memchr(item.at, '`', item.length))
         return fail(EXIT_USAGE, NULL, "--where of prod needs one FILE, and --column with one name");
-    if (asprintf(text, "`%.*s`", n, item.at) < 0) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (asprintf(text, "`%.*s`", n, item.at) < 0) return fail_memory(NULL);
     o->expression = *text;
     o->input.text.columns = NULL;
     return EXIT_DONE;

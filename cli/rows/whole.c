@@ -92,9 +92,7 @@ static int64_t share_of(const whole *x) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int no_memory(const whole *x) {
-    return fail_status(BF_E_MEMORY, NULL, x->table.input->source.name);
-}
+static int no_memory(const whole *x) { return fail_memory(x->table.input->source.name); }
 
 /* The number of a row depends on the seed and the row's number alone. */
 static const char *draw_key(whole *x, size_t *bytes) {
@@ -209,7 +207,7 @@ int whole_run(const options *o, whole_kind kind) {
     int code = check_line(o, kind);
     if (code != EXIT_DONE) return code;
     whole *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!x) return fail_memory(NULL);
     x->kind = kind;
     settle_options(x, o);
     code = run(x);

@@ -11,8 +11,6 @@
 /* Bytes of rows that are written, or made to a sheet, at a time; those of a hint. */
 enum { GATHERED = 1 << 18, TOLD = 240 };
 
-static int no_memory(const written *w) { return fail_status(BF_E_MEMORY, NULL, w->file); }
-
 /* ---- the columns of a sheet ------------------------------------------------------------------ */
 
 /* Finds the names of all columns; of a text without them, they are empty. */
@@ -58,7 +56,7 @@ static bool reserve_columns(written *w, int n) {
 }
 
 static int take_all(written *w) {
-    if (!reserve_columns(w, w->layout.columns)) return no_memory(w);
+    if (!reserve_columns(w, w->layout.columns)) return fail_memory(w->file);
     for (; w->count < w->layout.columns; w->count++) w->of[w->count] = w->count;
     return EXIT_DONE;
 }
@@ -67,7 +65,7 @@ static int take_all(written *w) {
 static int take_list(written *w, const text_names *names, const char *at) {
     int n = 1;
     for (const char *c = at; *c; c++) n += *c == ',';
-    if (!reserve_columns(w, n)) return no_memory(w);
+    if (!reserve_columns(w, n)) return fail_memory(w->file);
     while (*at) {
         const int column = find_column(w, names, text_take_item(&at, ","));
         if (column < 0) return EXIT_DATA;
@@ -83,7 +81,7 @@ static int take_columns(written *w) {
     const bool room = index_names(w, &names);
     const text_numbered x =
         room ? text_names_number(&names, w->options->take) : (text_numbered){.list = NULL};
-    int code = x.list ? EXIT_DONE : no_memory(w);
+    int code = x.list ? EXIT_DONE : fail_memory(w->file);
     if (x.nothing.at) {
         code = fail(EXIT_DATA, w->file, "--take: '%.*s' is none of the %d columns",
                     x.nothing.length < 80 ? (int)x.nothing.length : 80, x.nothing.at, names.n);
@@ -148,9 +146,10 @@ static int open_sheet(written *w, const text_input *t) {
     if (!text_layout_find(&w->layout, &how, &at, first->end, &error))
         return fail(EXIT_DATA, w->file, "%s", error.what);
     int code = take_columns(w);
-    if (code == EXIT_DONE && !keep_columns(w)) code = no_memory(w);
-    if (code == EXIT_DONE && !name_columns(w)) code = no_memory(w);
-    if (code == EXIT_DONE && !text_rows_open(&w->rows, &w->layout, w->forms)) code = no_memory(w);
+    if (code == EXIT_DONE && !keep_columns(w)) code = fail_memory(w->file);
+    if (code == EXIT_DONE && !name_columns(w)) code = fail_memory(w->file);
+    if (code == EXIT_DONE && !text_rows_open(&w->rows, &w->layout, w->forms))
+        code = fail_memory(w->file);
     return code;
 }
 
@@ -183,14 +182,14 @@ static int refuse_row(const written *w, const text_error *e) {
 /* Reads the gathered rows as columns of strings. */
 static int read_rows(written *w) {
     text_error error = {.at = NULL};
-    if (!reserve_text(w, 0)) return no_memory(w);
+    if (!reserve_text(w, 0)) return fail_memory(w->file);
     char *const end = w->text + w->used;
     memset(end, '\n', TEXT_SLACK);
     end[TEXT_SLACK] = '\0';
     w->rows.quoted = text_spans_lines(w->layout.delimiter) && memchr(w->text, '"', w->used);
-    if (!text_rows_reserve(&w->rows, &w->layout, w->n)) return no_memory(w);
+    if (!text_rows_reserve(&w->rows, &w->layout, w->n)) return fail_memory(w->file);
     if (!text_rows_read(&w->rows, &w->layout, w->text, end, w->n, &error))
-        return w->rows.no_memory ? no_memory(w) : refuse_row(w, &error);
+        return w->rows.no_memory ? fail_memory(w->file) : refuse_row(w, &error);
     return EXIT_DONE;
 }
 
@@ -199,7 +198,7 @@ static int put_sheet(written *w) {
     const int64_t n = w->rows.n;
     uint8_t *const valid =
         code == EXIT_DONE ? buffer_take(&w->valid, (size_t)n * (size_t)w->count) : NULL;
-    if (code == EXIT_DONE && !valid) code = no_memory(w);
+    if (code == EXIT_DONE && !valid) code = fail_memory(w->file);
     if (code != EXIT_DONE) return code;
     for (int i = 0; i < w->count; i++) {
         const text_strings *s = &w->rows.columns[w->of[i]].strings;
@@ -230,7 +229,7 @@ int written_add(written *w, const char *row, size_t bytes) {
         const int code = flush(w);
         if (code != EXIT_DONE) return code;
     }
-    if (!reserve_text(w, bytes)) return no_memory(w);
+    if (!reserve_text(w, bytes)) return fail_memory(w->file);
     memcpy(w->text + w->used, row, bytes);
     w->used += bytes;
     w->text[w->used++] = '\n';
@@ -240,7 +239,7 @@ int written_add(written *w, const char *row, size_t bytes) {
 
 /* Puts a field behind the row that was added last, and before its newline or CR LF. */
 static int append_field(written *w, const char *field, size_t bytes) {
-    if (!reserve_text(w, bytes + 1)) return no_memory(w);
+    if (!reserve_text(w, bytes + 1)) return fail_memory(w->file);
     const size_t behind = w->used > 1 && w->text[w->used - 2] == '\r' ? 2 : 1;
     char *const at = w->text + w->used - behind;
     memmove(at + bytes + 1, at, behind);
@@ -258,7 +257,7 @@ int written_add_value(written *w, const char *row, size_t bytes, const bf_value 
         return code == EXIT_DONE ? append_field(w, text, strlen(text)) : code;
     }
     bf_value *const values = buffer_grow(&w->values, (size_t)w->n * sizeof *values);
-    if (!values) return no_memory(w);
+    if (!values) return fail_memory(w->file);
     values[w->n - 1] = *value;
     return code;
 }
@@ -297,7 +296,7 @@ static int append_name(written *w, const char *name) {
     const char special[] = {w->layout.delimiter, '"', '\n', '\r', ' ', '\0'};
     const size_t plain = strlen(name);
     char *const quoted = malloc(2 * plain + 3), *at = quoted;
-    if (!quoted) return no_memory(w);
+    if (!quoted) return fail_memory(w->file);
     *at++ = '"';
     for (const char *c = name; *c; c++) {
         if (*c == '"') *at++ = '"';
@@ -314,7 +313,7 @@ static int append_name(written *w, const char *name) {
 /* It is gathered as a row is, so that nothing is written if no row can be read. */
 static int put_header(written *w, const char *header) {
     const size_t bytes = strlen(header);
-    if (!reserve_text(w, bytes)) return no_memory(w);
+    if (!reserve_text(w, bytes)) return fail_memory(w->file);
     memcpy(w->text, header, bytes);
     w->used = bytes;
     return w->options->append ? append_name(w, w->options->append) : EXIT_DONE;

@@ -39,7 +39,7 @@ void *ranks_allocate(size_t bytes) {
     void *memory = calloc(1, bytes + 1);
     if (memory) return memory;
     report_hold(false);
-    fail_status(BF_E_MEMORY, NULL, NULL);
+    fail_memory(NULL);
     _exit(EXIT_IO);
 }
 

@@ -150,6 +150,8 @@ int fail_status(bf_status status, const bf_context *context, const char *file) {
     return fail(status_code(status), file, "%s: %s", bf_status_string(status), detail);
 }
 
+int fail_memory(const char *file) { return fail_status(BF_E_MEMORY, NULL, file); }
+
 enum { SHOWN = 30 /* bytes of a text, before and behind a place in it */ };
 
 int fail_text(bf_status status, const bf_context *context, const char *file, const char *option,

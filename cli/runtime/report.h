@@ -29,6 +29,7 @@ int fail(int code, const char *file, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Reports a failed call of the library: its message, and the exit code that goes with it. */
 int fail_status(bf_status status, const bf_context *context, const char *file);
+int fail_memory(const char *file); /* there is none */
 
 /* Reports a fault in the text of an option, `position` bytes from its begin, and shows the place.
  * position < 0: the text is not at fault. */

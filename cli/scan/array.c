@@ -45,13 +45,8 @@ static int open_input(whole_array *x) {
     input in = o->input;
     in.text.table = x->of->own.axes.n > 0;
     spool_limit_set(&x->limit, o->memory.pipes / 2);
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .ordered = true,
-                              .unchanging = true,
-                              .keep = &x->limit,
-                              .memory = o->memory.input / o->file_count};
+    rows_options how = context_reading(o, &x->limit, o->file_count);
+    how.ordered = how.unchanging = true;
     int code = EXIT_DONE;
     for (int i = 0; i < o->file_count && code == EXIT_DONE; i++)
         code = matrix_open(&x->matrix[i], o->files[i], &in, &how);
@@ -69,12 +64,6 @@ static int load(whole_array *x) {
 
 /* ---- the work -------------------------------------------------------------------------------- */
 
-static int64_t elements_of(const bf_array *a) {
-    int64_t n = 1;
-    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
-    return n;
-}
-
 /* Finds the axis, which is the only one of a line, and the shape of the results. */
 static int find_lines(whole_array *x, int *axis) {
     const running *r = x->of;
@@ -82,7 +71,7 @@ static int find_lines(whole_array *x, int *axis) {
     const int given = r->own.axes.n > 0 ? r->own.axes.at[0] : 0;
     if (r->own.axes.n == 0)
         x->numbers[0] =
-            bf_array_of(x->numbers[0].dtype, x->numbers[0].data, elements_of(x->numbers));
+            bf_array_of(x->numbers[0].dtype, x->numbers[0].data, matrix_count(x->numbers));
     const int ndim = x->numbers[0].ndim;
     *axis = given < 0 ? given + ndim : given;
     if (*axis < 0 || *axis >= ndim)
@@ -92,10 +81,7 @@ static int find_lines(whole_array *x, int *axis) {
     x->results = x->numbers[0];
     x->results.dtype = r->to;
     x->results.shape[*axis] = running_count(r, x->numbers[0].shape[*axis]);
-    for (int64_t d = ndim - 1, stride = 1; d >= 0; d--) {
-        x->results.strides[d] = stride;
-        stride *= x->results.shape[d];
-    }
+    matrix_make_contiguous(&x->results);
     return EXIT_DONE;
 }
 
@@ -111,9 +97,9 @@ static int make(whole_array *x) {
     int axis, code = running_settle(r, matrix_dtype(x->matrix), matrix_scale(x->matrix), s->name);
     if (code == EXIT_DONE) code = find_lines(x, &axis);
     if (code != EXIT_DONE) return code;
-    const int64_t n = elements_of(&x->results);
+    const int64_t n = matrix_count(&x->results);
     x->results.data = buffer_take(&r->results, (size_t)n * running_bytes(r));
-    if (!x->results.data) return fail_status(BF_E_MEMORY, NULL, s->name);
+    if (!x->results.data) return fail_memory(s->name);
     r->roll.step = r->own.step; /* elements between windows are there */
     const bf_status st = run_lines(x, axis);
     if (st != BF_OK) return running_failed(r, st, s);
@@ -133,7 +119,7 @@ static int run(whole_array *x) {
     progress_stop();
     if (code == EXIT_DONE) note_device(x->of->context, file);
     if (code == EXIT_DONE && x->of->options.stats)
-        inform(file, "%" PRId64 " elements in %.6f s", elements_of(x->numbers),
+        inform(file, "%" PRId64 " elements in %.6f s", matrix_count(x->numbers),
                progress_clock() - x->of->began);
     return code;
 }
@@ -141,7 +127,7 @@ static int run(whole_array *x) {
 int array_run(running *of) {
     whole_array x = {.of = of};
     int code = run(&x);
-    code = scan_output_close(&x.output, code, elements_of(x.numbers));
+    code = scan_output_close(&x.output, code, matrix_count(x.numbers));
     for (int i = 0; i < of->options.file_count; i++) matrix_close(&x.matrix[i]);
     return code;
 }

@@ -53,7 +53,7 @@ int batch_add(batch *b, const int64_t lines[]) {
     const table *t = b->table;
     const int arrays = running_arrays(b->of);
     int code = EXIT_DONE;
-    if (!reserve(b, b->n + t->n)) return fail_status(BF_E_MEMORY, NULL, t->input->source.name);
+    if (!reserve(b, b->n + t->n)) return fail_memory(t->input->source.name);
     for (int64_t i = 0; i < t->n && code == EXIT_DONE; i++) {
         if (!batch_has(b, i)) continue;
         for (int k = 0; k < arrays; k++)

@@ -41,15 +41,10 @@ static int check_columns(const stream *x) {
 static int open_rows(stream *x) {
     const options *o = &x->of->options;
     const bool table = x->count < running_arrays(x->of);
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .ordered = true,
-                              .keep = &x->limit,
-                              .memory = o->memory.input / x->count,
-                              .nulls = true};
+    rows_options how = context_reading(o, &x->limit, x->count);
     input in = o->input;
     int code = EXIT_DONE;
+    how.ordered = how.nulls = true;
     in.text.table |= table;
     spool_limit_set(&x->limit, o->memory.pipes);
     for (int i = 0; i < x->count && code == EXIT_DONE; i++)
@@ -130,7 +125,7 @@ static int take_chunks(stream *x, const rows_chunk chunks[]) {
     rows_numbers present;
     int code = EXIT_DONE;
     if (!(pairs ? join_numbers(x, chunks, &present) : find_numbers(x, chunks, 0, &present)))
-        return fail_status(BF_E_MEMORY, NULL, file_of(x));
+        return fail_memory(file_of(x));
     const int64_t n = present.numbers.shape[0];
     for (int64_t at = 0; at < n && code == EXIT_DONE; at += BLOCK)
         code = take_block(x, (const char *)present.numbers.data + (size_t)at * bytes,

@@ -240,9 +240,9 @@ static int run(tabled *x) {
 
 int tabled_run(running *of) {
     tabled *const x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!x) return fail_memory(NULL);
     x->of = of;
-    int code = settle_options(x) ? run(x) : fail_status(BF_E_MEMORY, NULL, NULL);
+    int code = settle_options(x) ? run(x) : fail_memory(NULL);
     code = scan_output_close(&x->results, code, x->results.count);
     if (x->output.stream && code == EXIT_DONE) code = output_close(&x->output);
     if (x->output.stream && code != EXIT_DONE) output_abandon(&x->output);

@@ -9,14 +9,12 @@ typedef struct waiting_row {
     bool valid;
 } waiting_row;
 
-static int no_memory(const waiting *w) { return fail_status(BF_E_MEMORY, NULL, w->to->file); }
-
 int waiting_add(waiting *w, const char *row, size_t bytes, bool valid) {
     if (w->limit > 0 && w->used + bytes > (size_t)w->limit)
         return fail(EXIT_IO, w->to->file, "--append: --memory does not hold the rows of a window");
     char *const text = buffer_grow(&w->text, w->used + bytes);
     waiting_row *const rows = buffer_grow(&w->rows, ((size_t)w->count + 1) * sizeof *rows);
-    if (!text || !rows) return no_memory(w);
+    if (!text || !rows) return fail_memory(w->to->file);
     memcpy(text + w->used, row, bytes);
     w->used += bytes;
     rows[w->count++] = (waiting_row){bytes, valid};

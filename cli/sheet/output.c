@@ -182,7 +182,7 @@ static int put_waiting(output *out, const char **texts) {
     const int n = out->waits;
     bf_value *const values = malloc((size_t)n * sizeof *values);
     const char **columns = texts, **files = texts + n, **others = texts + 2 * n;
-    if (!values) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!values) return fail_memory(NULL);
     for (int i = 0; i < n; i++) {
         const waiting_result *w = &out->waiting[i];
         values[i] = w->value;
@@ -205,7 +205,7 @@ static int put_waiting(output *out, const char **texts) {
 static int show_waiting(output *out) {
     if (out->waits == 0) return EXIT_DONE;
     const char **const texts = malloc(3 * (size_t)out->waits * sizeof *texts);
-    const int code = texts ? put_waiting(out, texts) : fail_status(BF_E_MEMORY, NULL, NULL);
+    const int code = texts ? put_waiting(out, texts) : fail_memory(NULL);
     free(texts);
     for (int i = 0; i < out->waits; i++) free(out->waiting[i].column);
     free(out->waiting);
@@ -221,7 +221,7 @@ static int let_wait(output *out, const result *r) {
     char *const column = r->column ? strdup(r->column) : NULL;
     if (!more || (r->column && !column)) {
         free(column);
-        return fail_status(BF_E_MEMORY, NULL, r->file);
+        return fail_memory(r->file);
     }
     more[out->waits++] = (waiting_result){r->value, column, r->file, r->other};
     return !r->column && r->seconds > slow ? show_waiting(out) : EXIT_DONE;

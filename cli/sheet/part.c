@@ -9,8 +9,6 @@ enum { ROWS = 1 << 12 };
 /* What a field begins with: this, or the dtype of its number. */
 enum { FIELD_NULL = BF_NONE, FIELD_STRING = 255 };
 
-static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
-
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 static bool reserve(part_text *t, size_t n) {
@@ -80,11 +78,11 @@ int part_open(part *p, const char *const names[], const bool strings[], int coun
     *p = (part){.most = most};
     p->of = calloc((size_t)count + 1, sizeof *p->of);
     p->columns = calloc((size_t)count + 1, sizeof *p->columns);
-    if (!p->of || !p->columns) return no_memory();
+    if (!p->of || !p->columns) return fail_memory(NULL);
     p->sheet = (sheet){.columns = p->columns, .count = count};
     for (int c = 0; c < count; c++) {
         struct part_column *of = &p->of[c];
-        if (!open_column(of, strings[c])) return no_memory();
+        if (!open_column(of, strings[c])) return fail_memory(NULL);
         p->columns[c] = (sheet_column){.name = names[c],
                                        .values = of->values,
                                        .strings = of->offsets ? &of->strings : NULL,
@@ -144,7 +142,7 @@ static int take_row(part *p, const char *row) {
         lost = lost || p->of[c].bytes.lost;
     }
     p->sheet.rows++;
-    return lost ? no_memory() : EXIT_DONE;
+    return lost ? fail_memory(NULL) : EXIT_DONE;
 }
 
 /* Names the strings where they lie now. */

@@ -296,7 +296,7 @@ int sheet_begin(sheet_writer *w, FILE *f, enum sheet_form form, const sheet *fir
     if (w->form == SHEET_ALIGNED) good = find_widths(w, first);
     if (form == SHEET_JSON) good = make_objects(w, first);
     if (good && has_header(w, o)) good = put_header(w, first);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
+    return good ? EXIT_DONE : fail_memory(file);
 }
 
 void sheet_end(sheet_writer *w) {

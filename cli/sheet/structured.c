@@ -14,8 +14,6 @@
  */
 enum { FIXED = 12, ALIGNMENT = 64 };
 
-static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
-
 bf_dtype structured_dtype(bf_dtype dtype, int scale) {
     const bool wide = dtype == BF_I128 || dtype == BF_I192 || dtype == BF_PAIR;
     return scale > 0 && bf_dtype_kind(dtype) != 'f' ? BF_F64 : wide ? BF_I64 : dtype;
@@ -95,7 +93,7 @@ int structured_begin(FILE *f, const structured_field fields[], int count, int64_
         put_dtype(&t, &fields[i]);
     }
     end_header(&t, rows);
-    if (code == EXIT_DONE && t.lost) code = no_memory();
+    if (code == EXIT_DONE && t.lost) code = fail_memory(NULL);
     if (code == EXIT_DONE) fwrite(t.at, 1, t.n, f);
     free(t.at);
     return code;
@@ -171,7 +169,7 @@ int structured_put(FILE *f, const structured_field fields[], const sheet *s) {
     int code = EXIT_DONE;
     for (int c = 0; c < s->count; c++) bytes += bytes_of(&fields[c]);
     char *const record = malloc((size_t)bytes);
-    if (!record) return no_memory();
+    if (!record) return fail_memory(NULL);
     for (int64_t i = 0; i < s->rows && code == EXIT_DONE && !ferror(f); i++) {
         char *at = record;
         for (int c = 0; c < s->count && code == EXIT_DONE; at += bytes_of(&fields[c++]))

@@ -68,8 +68,6 @@ typedef struct blocks {
     int64_t asked_count;         /* how many pairs wait */
 } blocks;
 
-static int no_memory(void) { return fail_status(BF_E_MEMORY, NULL, NULL); }
-
 static int64_t share_of(const blocks *x, int share) { return x->options->memory.results / share; }
 
 /* ---- rows on piles --------------------------------------------------------------------------- */
@@ -120,14 +118,14 @@ static int open_side(blocks *x, int side) {
     s->columns = calloc((size_t)s->count + 1, sizeof *s->columns);
     s->loaded = calloc((size_t)s->count + 1, sizeof *s->loaded);
     s->shown = malloc((size_t)x->tables->choice.count * sizeof *s->shown + 1);
-    if (!s->columns || !s->loaded || !s->shown) return no_memory();
+    if (!s->columns || !s->loaded || !s->shown) return fail_memory(NULL);
     s->columns[ROW_NUMBER].dtype = BF_I64;
     for (int k = 0; k < r->columns; k++)
         s->columns[COLUMN + k] =
             (packed_column){.dtype = rows_dtype(r, k), .strings = rows_has_strings(r, k)};
     find_columns(x, side);
     s->rows = (packed_rows){.of = &s->packed};
-    return packed_open(&s->packed, s->columns, COLUMN + s->count) ? EXIT_DONE : no_memory();
+    return packed_open(&s->packed, s->columns, COLUMN + s->count) ? EXIT_DONE : fail_memory(NULL);
 }
 
 /* What numbers of one value have in common, whatever their dtypes. */
@@ -256,7 +254,7 @@ static int add_chunk(blocks *x, int side, const rows_chunk *chunk, int64_t first
     block_side *s = &x->sides[side];
     const rows *r = &x->tables->sides[side];
     int64_t *numbers = buffer_take(&s->numbers, (size_t)chunk->n * sizeof *numbers);
-    if (!numbers) return no_memory();
+    if (!numbers) return fail_memory(NULL);
     for (int64_t i = 0; i < chunk->n; i++) numbers[i] = first + i;
     s->columns[ROW_NUMBER].numbers = numbers;
     for (int k = 0; k < r->columns; k++) {
@@ -301,7 +299,7 @@ static int load_block(const blocks *x, block_side *s) {
         good = table_unpack(&s->rows, COLUMN + k, kind->dtype, kind->strings, &s->loaded[k].memory,
                             &s->loaded[k].view);
     }
-    return good ? EXIT_DONE : no_memory();
+    return good ? EXIT_DONE : fail_memory(NULL);
 }
 
 /* The bytes of a pile. */
@@ -378,7 +376,7 @@ static int show_pair(blocks *x, int64_t a, int64_t b) {
         put_number(key + 8 * s, pair[s] >= 0 ? (uint64_t)numbers[pair[s]] : UINT64_MAX);
     }
     make_row(x, pair);
-    if (x->row.lost) return no_memory();
+    if (x->row.lost) return fail_memory(NULL);
     return records_add(&x->shown, key, sizeof key, x->row.at, x->row.n);
 }
 
@@ -446,7 +444,7 @@ static int join_blocks(blocks *x) {
             columns.scales[s][k] = sides[s]->forms[k].scale;
         }
     int code = join_numbers_make(&numbers, x->context, x->options->files[0], &columns, n);
-    if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = no_memory();
+    if (code == EXIT_DONE && !row_lists_make(&lists, &numbers)) code = fail_memory(NULL);
     for (int64_t i = 0; i < n[0] && code == EXIT_DONE; i++) code = join_row(x, &numbers, &lists, i);
     if (code == EXIT_DONE) code = show_asked(x); /* these blocks' pairs */
     row_lists_close(&lists);
@@ -459,7 +457,7 @@ static int join_block(blocks *x, int level, int i) {
     block_side *other = &x->sides[!x->from];
     const int64_t n = x->sides[x->from].rows.n;
     char *met = buffer_take(&x->met, (size_t)n);
-    if (!met) return no_memory();
+    if (!met) return fail_memory(NULL);
     memset(met, 0, (size_t)n);
     const bool stays = other->rows.n > 0 && other->before == 0 && is_last(other);
     int code = stays ? join_blocks(x) : EXIT_DONE;
@@ -527,7 +525,7 @@ static int put_sheet(blocks *x, FILE *f) {
     const char **names = malloc((size_t)c->count * sizeof *names + 1);
     bool *strings = malloc((size_t)c->count + 1);
     part p = {.sheet.count = 0};
-    int code = names && strings ? EXIT_DONE : no_memory();
+    int code = names && strings ? EXIT_DONE : fail_memory(NULL);
     for (int i = 0; i < c->count && code == EXIT_DONE; i++) {
         names[i] = c->shown[i].name;
         strings[i] = true;
@@ -556,7 +554,7 @@ static void close_blocks(blocks *x) {
 
 int join_in_blocks(FILE *f, join_tables *tables, bf_context *context) {
     blocks *x = calloc(1, sizeof *x); /* too large for a small stack */
-    if (!x) return no_memory();
+    if (!x) return fail_memory(NULL);
     x->tables = tables;
     x->options = tables->options;
     x->context = context;

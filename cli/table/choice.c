@@ -225,9 +225,9 @@ static int add_shown(chooser *c, char *name, int side, int field, bool key) {
         shown_column *more = realloc(*c->shown, (size_t)(n + (n == 0) + n) * sizeof *more);
         if (more) *c->shown = more;
         if (!more) free(name);
-        if (!more) return fail_status(BF_E_MEMORY, NULL, NULL);
+        if (!more) return fail_memory(NULL);
     }
-    if (!name) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!name) return fail_memory(NULL);
     shown_column *s = &(*c->shown)[(*c->count)++];
     *s = (shown_column){.name = name, .first = side};
     s->fields[side] = field;
@@ -268,7 +268,7 @@ static int take_key(chooser *c, int side, const char *text, size_t length) {
     const heading *h = &c->headings[side];
     char *list = key->expression.text = strndup(text, length);
     char *const copy = list ? strdup(list) : NULL, *rest = copy;
-    if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!copy) return fail_memory(NULL);
     const choice_item item = next_item(&rest, "");
     const int found = find_fields(h, item, &key->field);
     int code = EXIT_DONE;
@@ -382,7 +382,7 @@ static int take_matches(chooser *c, choice_item item, int side, int *n) {
     if (item.side < 0 && text_item_is_number(x)) return EXIT_DONE;
     int *const columns = malloc(((size_t)names->n + 1) * sizeof *columns), code = EXIT_DONE;
     const int found = columns ? text_names_select(names, x, columns) : TEXT_ITEM_NO_MEMORY;
-    if (found == TEXT_ITEM_NO_MEMORY) code = fail_status(BF_E_MEMORY, NULL, NULL);
+    if (found == TEXT_ITEM_NO_MEMORY) code = fail_memory(NULL);
     for (int i = 0; i < found && code == EXIT_DONE; i++)
         code = take_match(c, item, side, columns[i]);
     *n += found > 0 ? found : 0;
@@ -467,7 +467,7 @@ static int take_names(chooser *c, const expression_names *names) {
         if (code != EXIT_DONE) break;
         free(e->columns[k].name);
         e->columns[k].name = strdup(name);
-        if (!e->columns[k].name) code = fail_status(BF_E_MEMORY, NULL, NULL);
+        if (!e->columns[k].name) code = fail_memory(NULL);
     }
     return code;
 }
@@ -475,7 +475,7 @@ static int take_names(chooser *c, const expression_names *names) {
 static int take_condition(chooser *c, const expression_names *names) {
     if (!c->options->where) return EXIT_DONE;
     c->choice->condition.text = strdup(c->options->where);
-    return c->choice->condition.text ? take_names(c, names) : fail_status(BF_E_MEMORY, NULL, NULL);
+    return c->choice->condition.text ? take_names(c, names) : fail_memory(NULL);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -485,8 +485,7 @@ static int choose(chooser *c, const expression_names *names) {
     int code = take_keys(c);
     c->shown = &c->choice->shown;
     c->count = &c->choice->count;
-    if (code == EXIT_DONE && take && !(c->text = strdup(take)))
-        code = fail_status(BF_E_MEMORY, NULL, NULL);
+    if (code == EXIT_DONE && take && !(c->text = strdup(take))) code = fail_memory(NULL);
     if (code == EXIT_DONE) code = take ? take_items(c) : take_all(c);
     return code == EXIT_DONE ? take_condition(c, names) : code;
 }
@@ -497,7 +496,7 @@ int join_choice_make(join_choice *choice, const rows sides[SIDES], const options
     bool good = true;
     memset(choice, 0, sizeof *choice); /* too large for a small stack */
     for (int s = 0; s < SIDES; s++) good = open_heading(&c.headings[s], &sides[s]) && good;
-    const int code = good ? choose(&c, names) : fail_status(BF_E_MEMORY, NULL, NULL);
+    const int code = good ? choose(&c, names) : fail_memory(NULL);
     for (int s = 0; s < SIDES; s++) text_names_close(&c.headings[s].index);
     free(c.text);
     return code;

@@ -49,7 +49,7 @@ int join_computed_open(join_computed *x, const struct join_tables *t, const char
     f->option = option;
     f->text = e->text;
     x->columns = calloc((size_t)e->count + 1, sizeof *x->columns);
-    if (!x->columns) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!x->columns) return fail_memory(NULL);
     x->count = e->count;
     int code = formula_open(f, x->count);
     for (int k = 0; k < x->count && code == EXIT_DONE; k++) {
@@ -121,7 +121,7 @@ static int gather_numbers(const gathering *g) {
     computed_column *c = g->column;
     const size_t bytes = bf_dtype_size(c->form.dtype);
     char *const to = buffer_take(&c->memory.numbers, (size_t)g->n * bytes);
-    if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!to) return fail_memory(NULL);
     memset(to, 0, (size_t)g->n * bytes);
     for (int64_t i = 0; i < g->n; i++) {
         int64_t row;
@@ -160,7 +160,7 @@ static int gather_strings(const gathering *g) {
     int64_t *offsets = buffer_take(&c->memory.offsets, (size_t)(g->n + 1) * sizeof *offsets), row;
     char room[BF_VALUE_TEXT];
     int side;
-    if (!offsets) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!offsets) return fail_memory(NULL);
     offsets[0] = 0;
     for (int64_t i = 0; i < g->n; i++) {
         const rows_view *v = find_value(g, i, &side, &row);
@@ -170,7 +170,7 @@ static int gather_strings(const gathering *g) {
         offsets[i + 1] = offsets[i] + length;
     }
     char *const to = buffer_take(&c->memory.bytes, (size_t)offsets[g->n]);
-    if (!to) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!to) return fail_memory(NULL);
     for (int64_t i = 0; i < g->n; i++) {
         int64_t length;
         if (offsets[i] == offsets[i + 1]) continue;
@@ -191,7 +191,7 @@ static int gather(const join_computed *x, computed_column *c, const computed_fro
                    .of = of,
                    .n = n};
     uint8_t *const valid = buffer_take(&c->memory.valid, (size_t)n / 8 + 1);
-    if (!valid) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!valid) return fail_memory(NULL);
     memset(valid, 0xff, (size_t)n / 8 + 1);
     for (int s = 0; s < SIDES; s++)
         if (c->shown->fields[s] >= 0) g.views[s] = from->look(from->arg, s, c->columns[s]);

@@ -57,7 +57,7 @@ int derived_compute(derived_key *key, int s, const rows_chunk *chunk, const int6
     int64_t *const places = buffer_take(&key->places, (size_t)chunk->n * sizeof *places);
     int64_t *of[SIDES] = {NULL, NULL};
     formula_results found;
-    if (!places) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!places) return fail_memory(NULL);
     for (int64_t i = 0; i < chunk->n; i++) places[i] = i;
     of[s] = places;
     from.numbers[s] = numbers;
@@ -66,5 +66,5 @@ int derived_compute(derived_key *key, int s, const rows_chunk *chunk, const int6
     find_form(key);
     bool good = found.numbers.dtype != BF_BOOL || take_bools(key, &found.numbers, chunk->n);
     good = good && formula_show(&found, chunk->n, &key->valid, &key->view);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return good ? EXIT_DONE : fail_memory(NULL);
 }

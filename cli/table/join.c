@@ -73,15 +73,9 @@ typedef struct join {
 
 static int open_side(join *j, rows *r, const char *name) {
     const options *o = j->options;
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .ordered = true,
-                              .unchanging = true,
-                              .keep = &j->limit,
-                              .memory = o->memory.input / 2,
-                              .times = true};
+    rows_options how = context_reading(o, &j->limit, 2);
     input in = o->input;
+    how.ordered = how.unchanging = how.times = true;
     in.text.counted = true;
     const int code = rows_open_column(r, name, &in, &how);
     if (code == EXIT_DONE && !rows_may_resettle(r)) rows_forget(r);
@@ -319,7 +313,7 @@ int cmd_join(int argc, char **argv) {
     code = limit_ranks(&o);
     if (code != EXIT_DONE) return code;
     join *j = calloc(1, sizeof *j); /* too large for a small stack */
-    if (!j) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!j) return fail_memory(NULL);
     j->options = &o;
     j->a.source.fd = j->b.source.fd = -1;
     spool_limit_set(&j->limit, o.memory.pipes);

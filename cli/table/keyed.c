@@ -30,7 +30,7 @@ static int join_rows(keyed *j) {
     const int keys = t->choice.keys;
     join_columns columns = {.keys = keys};
     rows_view *const views = calloc((size_t)(SIDES * keys), sizeof *views);
-    if (!views) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!views) return fail_memory(NULL);
     for (int s = 0; s < SIDES && n[SIDE_A] > 0 && n[SIDE_B] > 0; s++)
         for (int k = 0; k < keys; k++) {
             rows_view *const v = &views[s * keys + k];
@@ -101,7 +101,7 @@ static int run_join(keyed *j) {
 
 int keyed_join(const options *o) {
     keyed *j = calloc(1, sizeof *j); /* too large for a small stack */
-    if (!j) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!j) return fail_memory(NULL);
     j->options = *o;
     for (int s = 0; s < SIDES; s++) j->tables.sides[s].source.fd = -1;
     const int code = run_join(j);

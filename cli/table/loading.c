@@ -1,5 +1,6 @@
 #include "table/loading.h"
 
+#include "options/context.h"
 #include "runtime/progress.h"
 #include "sheet/output.h"
 #include "table/numbers.h"
@@ -11,14 +12,9 @@
 /* Opens a text with all its columns, so that their names are known. */
 static int open_side(join_tables *t, int s) {
     const options *o = t->options;
-    const rows_options how = {.threads = o->threads,
-                              .settled = true,
-                              .digits = BF_SCALE_MOST_I128,
-                              .keep = &t->limit,
-                              .memory = o->memory.input / SIDES,
-                              .nulls = true,
-                              .times = true};
+    rows_options how = context_reading(o, &t->limit, SIDES);
     input in = o->input;
+    how.nulls = how.times = true;
     in.text.all = in.text.table = true;
     in.text.header = in.text.header || join_choice_has_names(o, &t->names);
     in.text.judge_nulls = true;
@@ -85,7 +81,7 @@ static int keep_side(join_tables *t, int s) {
         }
         code = rows_keep(r, fields, kinds, n);
     } else {
-        fail_status(BF_E_MEMORY, NULL, r->source.name);
+        fail_memory(r->source.name);
     }
     free(kinds);
     free(fields);
@@ -267,7 +263,7 @@ static int check_keys(const join_tables *t, const char *option, const char *list
 
 static int open_derived(join_tables *t, int s) {
     t->derived[s] = calloc((size_t)t->choice.keys, sizeof *t->derived[s]);
-    return t->derived[s] ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return t->derived[s] ? EXIT_DONE : fail_memory(NULL);
 }
 
 int join_tables_open(join_tables *t, const options *o, bf_context *context) {

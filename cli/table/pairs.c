@@ -135,7 +135,7 @@ static bool reserve_pairs(pairing *p) {
 
 static int make_pairs(pairing *p) {
     if (!row_lists_make(&p->lists, p->numbers) || (p->how == HOW_OUTER && !find_met(p)))
-        return fail_status(BF_E_MEMORY, NULL, NULL);
+        return fail_memory(NULL);
     const int64_t count = p->pairs->count = count_rows(p);
     const int64_t room = hardware_memory() / (2 * (int64_t)sizeof(int64_t));
     if (count < 0 || count > room) {
@@ -143,7 +143,7 @@ static int make_pairs(pairing *p) {
         hint("--how semi shows each row of A once");
         return EXIT_IO;
     }
-    if (!reserve_pairs(p)) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!reserve_pairs(p)) return fail_memory(NULL);
     put_rows(p);
     return EXIT_DONE;
 }

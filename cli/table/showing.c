@@ -154,7 +154,7 @@ static bool open_columns(showing *x, const join_tables *t, int threads) {
 static int show_part(const showing *x, int64_t *at, sheet_writer *w, FILE *f, const char *file,
                      const options *o) {
     const int64_t left = x->pairs->count - *at, n = left < x->part ? left : x->part;
-    if (!gather_part(x, *at, n)) return fail_status(BF_E_MEMORY, NULL, file);
+    if (!gather_part(x, *at, n)) return fail_memory(file);
     sheet part = {.columns = x->shown, .count = x->count, .rows = n};
     for (int k = 0; k < x->count; k++)
         if (x->columns[k].strings.count < part.rows) part.rows = x->columns[k].strings.count;
@@ -167,8 +167,7 @@ int join_show(FILE *f, const join_tables *tables, const join_pairs *pairs, const
               const options *o) {
     showing x = {.pairs = pairs};
     sheet_writer w = {.stream = NULL};
-    int code =
-        open_columns(&x, tables, o->threads) ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, file);
+    int code = open_columns(&x, tables, o->threads) ? EXIT_DONE : fail_memory(file);
     int64_t at = 0;
     if (code == EXIT_DONE) code = show_part(&x, &at, &w, f, file, o);
     while (code == EXIT_DONE && at < pairs->count && !ferror(f))

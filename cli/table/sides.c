@@ -16,7 +16,7 @@
  * results, by bytes of one; over ranks more, which wait for each other each time. */
 enum { ROOM_MOST = 1 << 18, PAIRS = 1 << 12, HELD = 16, UNITED = 4, ROW = 128 };
 
-static int no_memory(const side *s) { return fail_status(BF_E_MEMORY, NULL, s->options->files[0]); }
+static int no_memory(const side *s) { return fail_memory(s->options->files[0]); }
 
 static int end_call(const side *s, bf_status st) {
     return st == BF_OK ? EXIT_DONE : context_failed(s->context, st, s->options->files[0]);

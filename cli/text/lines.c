@@ -101,5 +101,5 @@ int lines_put(FILE *stream, const lines *l, int64_t n, int threads) {
     if (good) good = put_pieces(stream, l, n, pieces, threads);
     for (int i = 0; pieces && i < threads; i++) free(pieces[i].text);
     free(pieces);
-    return good ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL);
+    return good ? EXIT_DONE : fail_memory(NULL);
 }

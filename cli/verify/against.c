@@ -92,7 +92,7 @@ static int load_one(check *c, const char *name) {
 static int load_all(check *c) {
     const options *o = c->options;
     c->files = calloc((size_t)o->file_count, sizeof *c->files);
-    if (!c->files) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!c->files) return fail_memory(NULL);
     for (int i = 0; i < o->file_count; i++) {
         const int code = load_one(c, o->files[i]);
         if (code != EXIT_DONE) return code;

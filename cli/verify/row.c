@@ -122,7 +122,7 @@ int verify_row(const machine *m, const task *t, verdict *v) {
     }
     compute_all(m, t, &r);
     progress_clear();
-    if (r.no_memory) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (r.no_memory) return fail_memory(NULL);
     v->rows++;
     v->failures += !is_good(&r);
     v->gpu_failures += !r.gpu_agrees;

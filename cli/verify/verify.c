@@ -45,7 +45,7 @@ int verify_work(const machine *m, const work *w, const task *given, verdict *v) 
     task all = *given;
     all.work = w;
     all.room = calloc(1, w->room + work_bytes(&given->a) + 1);
-    if (!all.room) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!all.room) return fail_memory(NULL);
     int code = EXIT_DONE;
     for (int i = 0; code == EXIT_DONE; i++) {
         task t = all;
@@ -82,7 +82,7 @@ static int do_dtype(const machine *m, bf_dtype dtype, void *buffer, verdict *v) 
 
 static int do_dtypes(const machine *m, verdict *v) {
     uint64_t *buffer = malloc(ELEMENTS * sizeof *buffer);
-    if (!buffer) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!buffer) return fail_memory(NULL);
     int code = EXIT_DONE;
     for (const bf_dtype *d = data_dtypes; *d && code == EXIT_DONE; d++)
         code = do_dtype(m, *d, buffer, v);

@@ -93,8 +93,7 @@ static int open_text(rows *r, bool chosen) {
     if (fields && kinds) memcpy(fields, l->fields, (size_t)n * sizeof *fields);
     for (int k = 0; k < n && kinds; k++)
         kinds[k] = (unsigned char)((chosen ? l->kinds[k] : TEXT_KEYS) | TEXT_STRINGS_TOO);
-    const int code = fields && kinds ? rows_keep(r, fields, kinds, n)
-                                     : fail_status(BF_E_MEMORY, NULL, r->source.name);
+    const int code = fields && kinds ? rows_keep(r, fields, kinds, n) : fail_memory(r->source.name);
     free(fields);
     free(kinds);
     return code;
@@ -105,7 +104,7 @@ static int open_columns(const rows *r, inferred *of) {
     for (int k = 0; k < r->columns; k++) {
         of[k].can = text_column_can(&r->source.text->layout, k);
         of[k].name = rows_column_name(r, k);
-        if (!of[k].name) code = fail_status(BF_E_MEMORY, NULL, r->source.name);
+        if (!of[k].name) code = fail_memory(r->source.name);
     }
     return code;
 }
@@ -114,7 +113,7 @@ static int read_text(rows *r, inferred *of) {
     rows_chunk chunk = {.n = 1};
     causes c = {.all = malloc((size_t)r->columns * CAUSES * sizeof *c.all), .lines = {-1, 0}};
     int code = open_columns(r, of);
-    if (!c.all && code == EXIT_DONE) code = fail_status(BF_E_MEMORY, NULL, r->source.name);
+    if (!c.all && code == EXIT_DONE) code = fail_memory(r->source.name);
     while (code == EXIT_DONE && chunk.n > 0) {
         code = rows_next(r, 0, &chunk);
         if (code != EXIT_DONE || chunk.n == 0) break;
@@ -206,7 +205,7 @@ static int infer_rows(infer *x, rows *r, const char *file) {
     int code = r->source.text ? open_text(r, x->chooser != NULL) : EXIT_DONE;
     if (code != EXIT_DONE) return code;
     inferred *of = add_columns(x, r->columns, file);
-    if (!of) return fail_status(BF_E_MEMORY, NULL, file);
+    if (!of) return fail_memory(file);
     progress_start(file, rows_bytes(r));
     if (r->source.text)
         code = infer_text(r, of);
@@ -284,7 +283,7 @@ static int show(const infer *x, output *out) {
         make_shown(&s, x)
             ? sheet_put(out->stream, &all,
                         x->options->file_count == 1 ? x->options->files[0] : "total", x->options)
-            : fail_status(BF_E_MEMORY, NULL, NULL);
+            : fail_memory(NULL);
     for (int c = 0; c < SHOWN; c++) {
         free(s.texts[c]);
         free(s.values[c]);

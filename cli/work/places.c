@@ -72,7 +72,7 @@ static int widen(places *p, bf_context *context) {
     const char *name = p->rows.source.name;
     const int64_t n = p->elements.shape[0];
     p->widened = malloc((size_t)n * 8 + 1);
-    if (!p->widened) return fail_status(BF_E_MEMORY, NULL, name);
+    if (!p->widened) return fail_memory(name);
     const bf_array wide = bf_array_of(BF_I64, p->widened, n), *const from = &p->elements;
     const bf_status st = bf_map(context, BF_MAP_CAST, &from, 1, NULL, &wide);
     p->elements = wide;
@@ -174,7 +174,7 @@ int places_flatten(places *flat, matrix *m, const places *p) {
     int64_t *offsets = malloc(((size_t)count + 1) * sizeof *offsets);
     *flat = (places){.kind = BY_SEGMENTS, .slots = count, .widened = offsets};
     flat->rows.source = (source){.name = m->rows.source.name, .fd = -1};
-    if (!offsets) return fail_status(BF_E_MEMORY, NULL, m->rows.source.name);
+    if (!offsets) return fail_memory(m->rows.source.name);
     for (int64_t i = 0; i <= count; i++) offsets[i] = i * length;
     flat->elements = bf_array_of(BF_I64, offsets, count + 1);
     matrix_flatten(m);
@@ -226,7 +226,7 @@ static int check_offsets(places *p, int64_t n) {
         before = offset;
     }
     if (!p->clipped) p->clipped = malloc((size_t)(p->slots + 1) * sizeof *p->clipped);
-    return p->clipped ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, name);
+    return p->clipped ? EXIT_DONE : fail_memory(name);
 }
 
 static int check_index(const places *p, int64_t n) {

@@ -309,7 +309,7 @@ static void join_forms(quantiles *q, const quantiles_input *inputs, int n) {
 int quantiles_find(quantiles *q, const quantiles_search *s, quantiles_input *inputs, int n) {
     const bool opened = open_search(q, s, inputs[0].columns);
     if (opened && n > 1) join_forms(q, inputs, n);
-    const int code = ranks_agree(opened ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, NULL));
+    const int code = ranks_agree(opened ? EXIT_DONE : fail_memory(NULL));
     return code == EXIT_DONE ? find_all(q, inputs, n) : code;
 }
 

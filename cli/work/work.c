@@ -66,7 +66,7 @@ static bool decides(const option_spec *s) { return s->section < IN_RUNNING || s-
 static int identify(work *w, const options *o) {
     size_t size;
     FILE *f = open_memstream(&w->identity, &size);
-    if (!f) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!f) return fail_memory(NULL);
     fprintf(f, "version %s\ncommand %s\nranks %d of %d\n", bf_version(), report_command_name(),
             ranks_rank(), ranks_count());
     int n;
@@ -77,7 +77,7 @@ static int identify(work *w, const options *o) {
                 g->operand ? g->operand : "");
     }
     const int code = put_files(f, o);
-    return fclose(f) == 0 ? code : fail_status(BF_E_MEMORY, NULL, NULL);
+    return fclose(f) == 0 ? code : fail_memory(NULL);
 }
 
 /* The first line in which two identities differ. */
@@ -114,11 +114,11 @@ static int find_path(work *w, const options *o) {
                                                ranks_count())
                                     : asprintf(&w->name, "%s", o->checkpoint);
     if (n < 0) w->name = NULL;
-    if (n < 0) return fail_status(BF_E_MEMORY, NULL, o->checkpoint);
+    if (n < 0) return fail_memory(o->checkpoint);
     if (!outfile_follow(w->name, path))
         return fail(EXIT_IO, w->name, "cannot write: %s", strerror(errno));
     w->path = strdup(path);
-    return w->path ? EXIT_DONE : fail_status(BF_E_MEMORY, NULL, w->name);
+    return w->path ? EXIT_DONE : fail_memory(w->name);
 }
 
 /* A place that cannot be written to is found before the work. */
@@ -220,7 +220,7 @@ void work_tell_place(const work *w, const rows *r) {
 
 int work_begin(work *w, rows *const inputs[], int n) {
     rows **copy = realloc(w->inputs, (size_t)(n + 1) * sizeof *copy);
-    if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!copy) return fail_memory(NULL);
     for (int i = 0; i < n; i++) copy[i] = inputs[i];
     w->walking = true;
     w->thing_count = 0;
@@ -341,7 +341,7 @@ static bool load_thing(const work *w, const work_thing *t, const void *bytes, si
 
 int work_hold(work *w, const work_thing things[], int n) {
     work_thing *copy = realloc(w->things, (size_t)n * sizeof *copy);
-    if (!copy) return fail_status(BF_E_MEMORY, NULL, NULL);
+    if (!copy) return fail_memory(NULL);
     memcpy(copy, things, (size_t)n * sizeof *copy);
     w->things = copy;
     w->thing_count = n;
