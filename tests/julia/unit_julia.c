@@ -31,62 +31,70 @@ static void assert_same(const bf_julia_params *p, const char *isa) {
                      p->escape, p->c_re, p->c_im, p->center_re, p->center_im, p->scale);
 }
 
-/* Calls check with every context that this machine has. */
-static void on_every_isa(void (*check)(bf_context *context, const char *isa)) {
+/* Contexts of every instruction set that this machine has. */
+enum { CONTEXTS_MAX = 16 };
+static bf_context *contexts[CONTEXTS_MAX];
+static int context_count;
+
+static int open_contexts(void **unused) {
+    (void)unused;
     for (int i = 0; bf_isa_name(i) != NULL; i++) {
         for (int threads = SEVERAL_THREADS ? 3 : 1; threads <= 3; threads += 2) {
             bf_context *context = context_of(bf_isa_name(i), threads);
-            if (context == NULL) continue;
-            check(context, bf_isa_name(i));
-            bf_context_destroy(context);
+            if (context && context_count < CONTEXTS_MAX) contexts[context_count++] = context;
         }
     }
+    return context_count == 0;
 }
 
-static void check_pictures(bf_context *context, const char *isa) {
-    uint64_t seed = 1;
-    for (int number = 0; number < 10 * PICTURES; number++) {
-        bf_julia_params p = some_picture(number, &seed);
-        bf_array counts = counts_array(found, p.height, p.width);
-        plain_picture(&p, expected);
+static int close_contexts(void **unused) {
+    (void)unused;
+    while (context_count > 0) bf_context_destroy(contexts[--context_count]);
+    return 0;
+}
+
+/* Calls `make` for the picture with every context: it makes rectangles of at most so many columns
+ * and rows, which must be those of the plain loop. */
+static void check_picture(const bf_julia_params *p, int64_t columns, int64_t rows,
+                          bf_status (*make)(bf_context *, const bf_julia_params *, int64_t, int64_t,
+                                            const bf_array *)) {
+    if (COMPARED) plain_picture(p, expected);
+    for (int i = 0; i < context_count; i++) {
         memset(found, 0xa5, sizeof found);
-        assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_OK);
-        assert_same(&p, isa);
+        for (int64_t y = 0; y < p->height; y += rows) {
+            for (int64_t x = 0; x < p->width; x += columns) {
+                const int64_t h = p->height - y < rows ? p->height - y : rows;
+                const int64_t w = p->width - x < columns ? p->width - x : columns;
+                bf_array part = counts_array(found + y * p->width + x, h, w);
+                part.strides[0] = p->width;
+                assert_int_equal(make(contexts[i], p, x, y, &part), BF_OK);
+            }
+        }
+        if (COMPARED) assert_same(p, bf_context_isa(contexts[i]));
     }
 }
 
 static void counts_are_those_of_the_plain_loop(void **unused) {
     (void)unused;
-    on_every_isa(check_pictures);
+    uint64_t seed = 1;
+    for (int number = 0; number < 10 * PICTURES; number++) {
+        const bf_julia_params p = some_picture(number, &seed);
+        check_picture(&p, p.width, p.height, bf_julia);
+    }
 }
 
-/* A picture put together from rectangles, of any strides. */
-static void check_parts(bf_context *context, const char *isa) {
+/* A picture is put together from rectangles. */
+static void a_picture_can_be_made_in_parts(void **unused) {
+    (void)unused;
     uint64_t seed = 2;
     for (int number = 0; number < PICTURES; number++) {
         bf_julia_params p = some_picture(number, &seed);
         p.width += 90;
         p.height += 90;
-        int64_t columns = 1 + (int64_t)(next_random(&seed) % (uint64_t)p.width);
-        int64_t rows = 1 + (int64_t)(next_random(&seed) % (uint64_t)p.height);
-        plain_picture(&p, expected);
-        memset(found, 0xa5, sizeof found);
-        for (int64_t y = 0; y < p.height; y += rows) {
-            for (int64_t x = 0; x < p.width; x += columns) {
-                int64_t h = p.height - y < rows ? p.height - y : rows;
-                int64_t w = p.width - x < columns ? p.width - x : columns;
-                bf_array part = counts_array(found + y * p.width + x, h, w);
-                part.strides[0] = p.width;
-                assert_int_equal(bf_julia_async(context, &p, x, y, &part), BF_OK);
-            }
-        }
-        assert_same(&p, isa);
+        const int64_t columns = 1 + (int64_t)(next_random(&seed) % (uint64_t)p.width);
+        const int64_t rows = 1 + (int64_t)(next_random(&seed) % (uint64_t)p.height);
+        check_picture(&p, columns, rows, bf_julia_async);
     }
-}
-
-static void a_picture_can_be_made_in_parts(void **unused) {
-    (void)unused;
-    on_every_isa(check_parts);
 }
 
 /* Every other pixel of columns and rows, backwards; and a misaligned array. */
@@ -297,5 +305,5 @@ UNIT_TESTS(julia) {
         cmocka_unit_test(inside_is_red_or_black),
         cmocka_unit_test(colors_do_not_depend_on_the_number_of_counts),
     };
-    return RUN_TESTS(tests, NULL, NULL);
+    return RUN_TESTS(tests, open_contexts, close_contexts);
 }
