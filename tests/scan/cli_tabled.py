@@ -6,18 +6,18 @@ import json
 import math
 import random
 import unittest
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
 from command import SHORT, CommandTest, run
-from rounding import round_to
 
 TABLE = b'city,n,note\nparis,1,a\nrome,2.50,"x,y"\nparis,3,\nrome,,b\nparis,4,c\n'
 
 
 def prefixes(name, values):
-    """What cumsum and its like show of fractions."""
+    """What cumsum and its like show."""
     join = {"cumsum": lambda a, b: a + b, "cummin": min, "cummax": max}[name]
     found = []
     for each in values:
@@ -26,9 +26,9 @@ def prefixes(name, values):
 
 
 def windows(values, size, least, after=0):
-    """The rounded sums of windows; None: there are too few numbers."""
+    """The rounded sums of windows of thousandths; None: there are too few numbers."""
     parts = [values[max(i + after + 1 - size, 0) : i + after + 1] for i in range(len(values))]
-    return [round_to(sum(part)) if len(part) >= least else None for part in parts]
+    return [sum(part) / 1000 if len(part) >= least else None for part in parts]
 
 
 class Tables(CommandTest):
@@ -73,10 +73,11 @@ class Tables(CommandTest):
         np.testing.assert_array_equal(np.load(out), [1, 2.5, 4, 8])
 
     def random_table(self, rng, n, keys):
-        rows = [(rng.choice(keys), f"{rng.randrange(-10**6, 10**6)}e-3", i) for i in range(n)]
-        return rows, ("key,value,row\n" + "".join("%s,%s,%d\n" % row for row in rows)).encode()
+        """Rows, whose values are thousandths, and their text."""
+        rows = [(rng.choice(keys), rng.randrange(-10**6, 10**6), i) for i in range(n)]
+        return rows, ("key,value,row\n" + "".join("%s,%de-3,%d\n" % row for row in rows)).encode()
 
-    def test_random_keys_against_fractions(self):
+    def test_random_keys_against_integers(self):
         rng = random.Random(11)
         for case in range(12 if SHORT else 60):
             n = rng.choice([1, 10, 500, 30_000])
@@ -86,7 +87,7 @@ class Tables(CommandTest):
             name = rng.choice(["cumsum", "cummin", "cummax", "rolling"])
             groups = {}
             for key, value, i in rows:
-                groups.setdefault("1" if key == "1.0" else key, []).append((i, Fraction(value)))
+                groups.setdefault("1" if key == "1.0" else key, []).append((i, value))
             wanted = [None] * n
             for each in groups.values():
                 values = [value for _, value in each]
@@ -104,16 +105,15 @@ class Tables(CommandTest):
             if name == "rolling":
                 self.assertEqual([None if math.isnan(float(each)) else float(each) for each in found], wanted, command)
             else:
-                self.assertEqual([Fraction(each) for each in found], wanted, command)
+                self.assertEqual([Decimal(each).scaleb(3) for each in found], wanted, command)
 
     def test_rows_wait_for_their_windows(self):
         rng = random.Random(12)
         n = 30_000 if SHORT else 120_000
         rows, text = self.random_table(rng, n, ["a"])
         path = self.write("t.csv", text)
-        values = [Fraction(value) for _, value, _ in rows]
-        sums = [Fraction(0)]
-        for each in values:
+        sums = [0]
+        for _, each, _ in rows:
             sums.append(sums[-1] + each)
         for window, center in ((3, True), (4, True), (20_001, True), (25_000, False), (10**9, True)):
             after = (window - 1) // 2 if center else 0
@@ -121,7 +121,7 @@ class Tables(CommandTest):
             options = ["rolling", "sum", "--window", window, "--min-count", 1, "--column", "value", "--append", "x"]
             found = self.table(*options, *(["--center"] if center else []), path)
             self.assertEqual([row[2] for row in found[1:]], [str(i) for i in range(n)])
-            self.assertEqual([float(row[3]) for row in found[1:]], [round_to(sums[b] - sums[a]) for a, b in spans])
+            self.assertEqual([float(row[3]) for row in found[1:]], [(sums[b] - sums[a]) / 1000 for a, b in spans])
 
     def test_rows_wait_for_those_of_other_keys(self):
         """A key that comes no more has no result before the end, or before the last key of a span."""
@@ -153,7 +153,7 @@ class Tables(CommandTest):
         gaps = b"t,n\n1,1\n,2\n2,\n3,4\n"
         self.assertEqual(self.result(*command, "--window", 3, "--null-policy", "skip", "--append", "s", stdin=gaps), "t,n,s\n1,1,1\n,2,\n2,,\n3,4,5")
 
-    def test_random_spans_against_fractions(self):
+    def test_random_spans_against_integers(self):
         """Rows of one key have one window, wherever a chunk ends."""
         rng = random.Random(13)
         for case in range(8 if SHORT else 40):
@@ -164,19 +164,22 @@ class Tables(CommandTest):
                 at += rng.choice([0] * (n // 50) + [0, 1, 5, 60])
                 rows.append((rng.choice("ab"), at / 10, rng.randrange(-1000, 1000)))
             text = "key,at,n\n" + "".join("%s,%s,%d\n" % row for row in rows)
-            number = Fraction if doubles else lambda x: Fraction(str(x))
-            rows = [(key, number(each), x) for key, each, x in rows]
+            # Tenths, or what doubles are multiples of: a distance of integers is rounded down.
+            unit = 2**60 if doubles else 10
+            rows = [(key, int(math.ldexp(each, 60)) if doubles else round(10 * each), x) for key, each, x in rows]
+            window = unit * (Fraction(span) if doubles else Fraction(str(span)))
+            ahead = math.floor(window / 2) if center else 0
+            behind = math.floor((window / 2 if center else 0) - window)
             wanted, lines = [None] * n, {}
             for i, (key, each, x) in enumerate(rows):
                 lines.setdefault(key if case % 2 else "", []).append((each, x, i))
-            after = number(span) / 2 if center else 0
             for line in lines.values():
                 first = end = total = 0
                 for each, x, i in line:
-                    while end < len(line) and line[end][0] <= each + after:
+                    while end < len(line) and line[end][0] <= each + ahead:
                         total += line[end][1]
                         end += 1
-                    while line[first][0] <= each + after - number(span):
+                    while line[first][0] <= each + behind:
                         total -= line[first][1]
                         first += 1
                     wanted[i] = float(total)
