@@ -73,15 +73,17 @@ class OrderTest(CommandTest):
 
 
 class Sort(OrderTest):
-    def check(self, x, *arguments):
+    def check(self, x, ways=((),)):
+        """With the options of each of some ways."""
         values = x.ravel().tolist()
         name = self.save("x.npy", x)
         for descending, skip in itertools.product([False, True], repeat=2):
             flags = ["--descending"] * descending + ["--nan", "skip"] * skip
             want = order(values, descending, skip)
-            self.assertEqual(self.lines("argsort", *flags, *arguments, name), list(map(str, want)))
-            self.assertEqual(self.lines("sort", *flags, *arguments, name),
-                             [shown(values[i]) for i in want])
+            places, numbers = list(map(str, want)), [shown(values[i]) for i in want]
+            for way in ways:
+                self.assertEqual(self.lines("argsort", *flags, *way, name), places, way)
+                self.assertEqual(self.lines("sort", *flags, *way, name), numbers, way)
 
     def test_every_dtype(self):
         for i, dtype in enumerate(DTYPES):
@@ -93,10 +95,8 @@ class Sort(OrderTest):
             self.check(samples("u2", n, n))
 
     def test_every_width_and_number_of_threads(self):
-        x = samples("f4", 70000, 1)
-        for isa in ["generic", "auto"]:
-            for threads in [1, 2, 3]:
-                self.check(x, "--isa", isa, "-j", threads)
+        ways = itertools.product(["--isa"], ["generic", "auto"], ["-j"], [1, 2, 3])
+        self.check(samples("f4", 70000, 1), list(ways))
 
     def test_c_order(self):
         x = samples("i4", 60, 3).reshape(3, 4, 5)
