@@ -133,7 +133,10 @@ static void threads_and_chunks_change_no_bit(void **state) {
             n = CHUNK < ROWS - at ? CHUNK : ROWS - at;
             assert_int_equal(absorb(h, at, n), BF_OK);
         }
-        assert_same_contents(SEVERAL_THREADS ? h : g, h);
+        if (SEVERAL_THREADS)
+            test_free(contents(h, &(size_t){0}));
+        else
+            assert_same_contents(g, h);
         bf_groups_destroy(h);
         bf_context_destroy(context);
     }

@@ -10,7 +10,15 @@
 
 #include <unistd.h>
 
-enum { SLOTS = 5, JOINT = 3, ROWS = 3000, MANY = 40000, FEW = 4 << 20, KEYS = 11, AGGREGATES = 8 };
+enum {
+    SLOTS = 5,
+    JOINT = 3,
+    ROWS = 3000,
+    MANY = DATA_SHARE > 1 ? 16000 : 40000,
+    FEW = 4 << 20,
+    KEYS = 11,
+    AGGREGATES = 8
+};
 
 static const bf_reduction kinds[JOINT] = {BF_KURTOSIS, BF_CORR, BF_WVAR};
 static char values[2][16 * ROWS];

@@ -22,7 +22,7 @@ enum {
                    : DATA_SHARE > 1 ? 2
                                     : 1,
     DTYPE_STEP = THREADS_ALONE    ? 6
-                 : DATA_SHARE > 1 ? 3
+                 : DATA_SHARE > 1 ? 4
                                   : 2
 };
 

@@ -114,8 +114,8 @@ static void tables_and_counts(void **unused) {
 
 /* Every allocation of the call fails once: everything in the world is then as it was before. */
 static void fail_each_allocation(const context_call *call, world *before) {
+    memcpy(before, w, sizeof *w);
     for (int allocations = 0;; allocations++) {
-        memcpy(before, w, sizeof *w);
         atomic_store(&until_failure, allocations);
         bf_status status = call->call(w);
         atomic_store(&until_failure, -1);

@@ -536,13 +536,14 @@ static void check_segments(bf_context *context, void *arg) {
 /* Some have a few elements, and some end in the middle of what a thread takes. */
 static void segments(void **unused) {
     static const int64_t longest[] = {4, 90, 3000, 60000};
+    const int step = CASE_STEP > 1 ? CASE_STEP : DATA_SHARE > 1 ? 3 : 1;
     uint64_t seed = 0;
     int number = 0;
     (void)unused;
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int o = 0; o < 4; o++)
             for (int n = (d + o) % 4; n < 4; n += is_float(all_dtypes[d]) && o == 0 ? 1 : 4) {
-                if (number++ % CASE_STEP != 0) continue;
+                if (number++ % step != 0) continue;
                 const data_kind kind = (data_kind)(seed % KIND_COUNT);
                 if (!fill_line(&cut.all, ops[o], all_dtypes[d], LONG, kind, seed++)) continue;
                 if (is_float(cut.all.dtype) && seed % 2 == 0) put_specials(&cut.all, seed);

@@ -233,7 +233,7 @@ static void erasures(void **unused) {
 
 static void looking_up(void **unused) {
     (void)unused;
-    const int fewer = CASE_STEP > 1; /* ThreadSanitizer sees the longer lists alone */
+    const int fewer = DATA_SHARE > 1; /* the longer lists alone */
     for (int i = fewer; i < 2; i++) {
         const int64_t rows = ROWS / (i ? 1 + fewer : 4);
         const scenario s = {
