@@ -151,9 +151,10 @@ class Kills(CheckpointTest):
         """Rows and values that are kept in memory, with a limit or without."""
         write_inputs(self.dir)
         resumed = 0
-        for command in KEPT[::2 if SHORT else 1]:
+        limits = [([], []), (LIMITED, LIMITED), ([], LIMITED), (LEAST, LEAST), (LIMITED, [])]
+        for i, command in enumerate(KEPT[::2 if SHORT else 1]):
             want = run(*command, cwd=self.dir).stdout
-            for before, after in [([], []), ([], LIMITED), (LIMITED, []), (LIMITED, LIMITED), (LEAST, LEAST)]:
+            for before, after in limits[i % 2::2] if SHORT else limits:
                 self.interrupt(*command, *before, cwd=self.dir)
                 done = run(*command, *after, "--checkpoint", self.file, cwd=self.dir)
                 self.assertEqual((done.returncode, done.stdout), (0, want), (command, before, after, done.stderr))

@@ -26,7 +26,7 @@ STEP = 3 if CASES >= 300 else 6 if CASES >= 100 else 12  # fewer under sanitizer
 FOLDER = os.path.dirname(os.path.abspath(BITFOLD))
 STARTERS = {"openmpi": ["--oversubscribe", "-q"], "mpich": []}
 NUMBERS = {"openmpi": [2, 3, 5], "mpich": [2, 3]}
-SHARE = 2 if SHORT else 1 # every second command of some lists, on which ranks agree in the same way
+SHARE = 3 if SHORT else 1 # every third command of some lists, on which ranks agree in the same way
 FOUND = [mpi for mpi in STARTERS if shutil.which("mpirun." + mpi) and
          os.path.exists(os.path.join(FOLDER, "bitfold-mpi." + mpi))]
 
