@@ -272,7 +272,7 @@ class Describe(AxisTest):
 
 class Memory(AxisTest):
     def test_a_limit_changes_no_bit(self):
-        x = samples("f8", (100_000, 32), 3)
+        x, by_name = samples("f8", (100_000, 32), 3), False
         name, least = self.save("x.npy", x), "%dM" % least_memory()
         with open(name, "rb") as f:
             data = f.read()
@@ -285,8 +285,11 @@ class Memory(AxisTest):
                 also = [name] if op == "dot" else []
                 want = self.lines(op, *how, *also, name)
                 limit = ["-j2", "--memory", "64M" if also else least]
-                self.assertEqual(self.lines(op, *how, *limit, *also, name), want)
-                self.assertEqual(self.lines(op, *how, *limit, *also, "-", stdin=data), want)
+                by_name = not by_name
+                if by_name or not SHORT:
+                    self.assertEqual(self.lines(op, *how, *limit, *also, name), want)
+                if not by_name or not SHORT:
+                    self.assertEqual(self.lines(op, *how, *limit, *also, "-", stdin=data), want)
         want = self.lines("argmin", "--axis", 1, name)
         self.assertEqual(self.lines("argmin", "--axis", 1, "-j2", "--memory", least, name), want)
         fortran = self.save("f.npy", np.asfortranarray(x))

@@ -232,9 +232,10 @@ class Decimals(CommandTest):
             table[row][9] = str(2**62 + row) if row < 200 else "0.25"
         text = "\n".join(map(",".join, table)).encode()
         every = ",".join(map(str, range(1, columns + 1)))
-        for op, exact in ("sum", sum), ("max", max):
+        ways = [[self.write("x.csv", text)], []]
+        for i, (op, exact) in enumerate([("sum", sum), ("max", max)]):
             want = [exact(Fraction(row[k]) for row in table) for k in range(6, 11)]
-            for how in [self.write("x.csv", text)], []:
+            for how in ways[i:i + 1] if SHORT else ways:
                 got = self.value(op, "--column", every, *how,
                                  **({} if how else {"stdin": text})).split("\n")
                 got = [Fraction(line.split("\t")[1]) for line in got[6:11]]

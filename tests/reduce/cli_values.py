@@ -1,4 +1,5 @@
 """Values against rational arithmetic; states saved and merged; verify."""
+import collections
 import json
 import math
 import os
@@ -103,9 +104,11 @@ class Values(CommandTest):
         name = self.save("x.npy", x)
         with open(name, "rb") as f:
             data = f.read()
+        ways = collections.deque([["-j", 1], ["-j", 3], ["-j", 8], ["--isa", "generic"]])
         for op in OPERATIONS:
             first = self.result(op, name)
-            for more in [["-j", 1], ["-j", 3], ["-j", 8], ["--isa", "generic"]]:
+            ways.rotate()
+            for more in list(ways)[:2] if SHORT else ways:
                 self.assertEqual(self.result(op, *more, name), first, (op, more))
             self.assertEqual(self.result(op, stdin=data), first)
 
@@ -169,7 +172,7 @@ class States(CommandTest):
         end = data.index(b"trailer\0") - 24
         self.assertEqual(self.result("merge", "-", stdin=data), "0.5")
         self.assertEqual(self.result("merge", "-", stdin=data[:end]), "0.25")
-        for i in range(end, len(data)):
+        for i in range(end, len(data), 4 if SHORT else 1):
             self.refused(3, "", "merge", self.write("bad", data[:i] + bytes([data[i] ^ 1]) + data[i + 1:]))
 
     def test_states_of_every_dtype_and_of_dot(self):
@@ -345,7 +348,7 @@ class Verify(CommandTest):
 
     @unittest.skipIf(SANITIZED, "takes too long")
     def test_it_shows_its_progress(self):
-        name = self.save("x.npy", np.arange(1 << 19, dtype="f8"))
+        name = self.save("x.npy", np.arange(1 << (17 if SHORT else 19), dtype="f8"))
         error = run("verify", "--progress", name).stderr.decode()
         share = r"bitfold verify: %s: [\d.]+ [MG]B of [\d.]+ GB \((\d+)%%\), [\d.]+ [MG]B/s, \d+ s left\n"
         self.assertRegex(error, "^(%s)+$" % share % re.escape(name))

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from command import BITFOLD, OPERATIONS, CommandTest, exact
+from command import BITFOLD, OPERATIONS, SHORT, CommandTest, exact
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 I64, U64 = range(-2**63, 2**63), range(2**64)
@@ -379,6 +379,8 @@ class LongLines(CommandTest):
         with open(self.path("x"), "ab") as f:
             f.write(b" ")
         self.refuse_line(2, "sum", "-j2")
+        if SHORT:
+            return
         with open(self.path("x"), "r+b") as f:
             f.write(b"1 ")
         self.refuse_line(1, "describe", "--verbose", "--stats")
