@@ -246,10 +246,16 @@ static void groups_are_those_of_a_sort(void **unused) {
     }
 }
 
+static bool are_in_order(const i128 *found, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (found[i] != ((i128)i << 70) - i) return false;
+    return true;
+}
+
 /* Many threads, and groups beyond those that one partition holds. */
 static void many_groups_are_partitioned(void **unused) {
     (void)unused;
-    enum { N = 700001 };
+    enum { N = DATA_SHARE > 1 ? 300001 : 700001 };
     i128 *k = malloc(N * sizeof *k), *found = malloc(N * sizeof *found);
     for (int64_t i = 0; i < N; i++) k[i] = ((i128)(i * 7919 % N) << 70) - i * 7919 % N;
     for (int threads = SEVERAL_THREADS ? 8 : 1; threads <= 8; threads += 7) {
@@ -260,9 +266,9 @@ static void many_groups_are_partitioned(void **unused) {
         assert_int_equal(bf_groups_absorb(g, &a, list), BF_OK);
         assert_int_equal(bf_groups_size(g), N);
         assert_int_equal(bf_groups_list(g, &to, NULL), BF_OK);
-        for (int64_t i = 0; i < N; i++) assert_true(found[i] == ((i128)i << 70) - i);
+        assert_true(are_in_order(found, N));
         assert_int_equal(bf_groups_aggregate(g, 0, NULL, &to, NULL), BF_OK);
-        for (int64_t i = 0; i < N; i++) assert_true(found[i] == ((i128)i << 70) - i);
+        assert_true(are_in_order(found, N));
         bf_groups_destroy(g);
         bf_context_destroy(context);
     }

@@ -182,12 +182,13 @@ static void check_refused(bf_reduction op, const bf_feed *feed, bf_status status
 
 static void a_failing_read_leaves_the_state_as_it_was(void **unused) {
     (void)unused;
+    enum { PLACE_STEP = CASE_STEP > 1 ? 2 : 1 };
     static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_DESCRIBE, BF_DOT};
     static const int64_t places[] = {0, 1, 131071, 131072, 300000, N};
     context = make_context(NULL, 2);
     fill(BF_F64, data, N, KIND_FULL, 1);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        for (size_t k = i % PLACE_STEP; k < sizeof places / sizeof *places; k += PLACE_STEP) {
             script s = script_of(BF_F64, BF_F64, N + 1);
             s.fails_at = places[k];
             s.answer = -1;
