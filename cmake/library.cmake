@@ -38,10 +38,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     endif()
 endif()
 
-# In the short form the loops of AVX2 alone are inlined as in releases: compiling them takes five times
-# as long then.
+# In the short form the loops of AVX2 alone are inlined as in releases, with which compiling takes five
+# times as long; and what has no loops takes less time than its compiler.
 if(BITFOLD_SHORT AND CMAKE_BUILD_TYPE STREQUAL Release AND avx512)
-    set_property(SOURCE src/cpu/isa/vector.c src/cpu/isa/avx512.c APPEND PROPERTY COMPILE_OPTIONS
+    file(GLOB plain src/api/*/*.c src/gpus/*.c src/gpus/*/*.c)
+    set_property(SOURCE ${plain} APPEND PROPERTY COMPILE_OPTIONS -O1)
+    file(GLOB outlined src/cpu/isa/vector.c src/cpu/isa/avx512*.c)
+    set_property(SOURCE ${outlined} APPEND PROPERTY COMPILE_OPTIONS
                  -O1 -DBITFOLD_OUTLINED -Wno-maybe-uninitialized -Wno-array-bounds) # these warn in vain
 endif()
 
