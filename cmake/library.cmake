@@ -26,7 +26,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     foreach(part scan rolling)
         isa_source(avx2_${part} -mavx2 -mfma)
     endforeach()
-    if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread") # AVX2 shares memory in the same way
+    # AVX2 shares memory in the same way, and has the same loops.
+    if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread" OR
+       (BITFOLD_SHORT AND CMAKE_C_FLAGS MATCHES "-fsanitize=address"))
         set_source_files_properties(src/cpu/runtime/features.c PROPERTIES
                                     COMPILE_DEFINITIONS BITFOLD_WITHOUT_AVX512)
     else()
