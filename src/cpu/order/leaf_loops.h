@@ -2,23 +2,25 @@
  * Parameters: BYTES (4, 8), W (its unsigned integer, of any alignment), and what vectors of words
  * are (isa/avx2_words.h, isa/avx512_words.h):
  *
- *   vec, vec_load, vec_store        a vector; memory of any alignment
+ *   vec, vec_load, vec_store    a vector; memory of any alignment
+ *
  * and, each with _4 and _8, for words of that many bytes:
- *   LANES                           words of a vector
- *   ROWS                            4 or 8 vectors, which transpose_rows transposes
- *   BIAS                            what words are XORed with in registers, for min, max, exchange
- *   marks, first                    some lanes; the first n, of any number n
- *   load_first, store_first         of the first n lanes, others stay
- *   all                             every lane is x
- *   signs, twice                    the highest bit everywhere; x << 1
- *   below, differ                   the lanes in which a is less than b (without BIAS), and not b
- *   pack                            marked lanes first; what follows does not matter
- *   part                            marked lanes first, of which there are `count`, then the others
- *   min, max                        of each two lanes
- *   exchange                        of x and its partner the lesser, and in lanes `up`, constant,
- * the greater swap_1, swap_2, swap_4, swap_8  lane i ^ 1, .. flip_4, flip_8, reverse stretches of
- * 4, of 8 and of all lanes, reversed transpose_rows, transpose       blocks of ROWS lanes of ROWS
- * vectors; LANES vectors */
+ *
+ *   LANES                       words of a vector
+ *   ROWS                        4 or 8 vectors, which transpose_rows transposes
+ *   BIAS                        what words are XORed with in registers, for min, max, exchange
+ *   marks, first                some lanes; the first n, of any number n
+ *   load_first, store_first     the first n lanes alone
+ *   all                         every lane is x
+ *   signs, twice                the highest bit everywhere; x << 1
+ *   below, differ               the lanes in which a is less than b (without BIAS), and not b
+ *   pack                        marked lanes first; what follows does not matter
+ *   part                        marked lanes first, of which there are `count`, then the others
+ *   min, max                    the lesser and the greater of each two lanes
+ *   exchange                    the lesser of x and its partner; in lanes `up` the greater
+ *   swap_1, _2, _4, _8          lane i is lane i ^ 1 and so on
+ *   flip_4, flip_8, reverse     stretches of 4, of 8 and of all lanes are reversed
+ *   transpose_rows, transpose   blocks of ROWS lanes of ROWS vectors; LANES vectors */
 
 #define LOOP(name) JOIN(JOIN(leaf_, name), JOIN(_, BYTES))
 
