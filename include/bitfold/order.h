@@ -175,6 +175,18 @@ BF_API bf_status bf_quantile_groups(bf_context *context, const bf_array *array,
  * segments, or of slots. */
 BF_API bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
                                 const bf_order_options *options, const bf_array *values);
+/* Enqueue both on the context's stream (context.h); a graph cannot capture them. The array, with
+ * the axes as its last dimensions, and values are contiguous, and in memory that the GPU reaches,
+ * else BF_E_ARGUMENT; options->nan is not BF_NAN_ERROR, and options->empty defaults to NaN, or of
+ * integers 0. Few results of fibres of 2^18 elements and more, and fibres of more than 2^20 floats
+ * in all, are waited for until they have been read. On the CPU, and of BF_I128, all is done when
+ * the call returns. */
+BF_API bf_status bf_quantile_axes_async(bf_context *context, const bf_array *array,
+                                        const int axes[], int n, const double q[], int m,
+                                        const bf_order_options *options, const bf_array *values);
+BF_API bf_status bf_median_axes_async(bf_context *context, const bf_array *array, const int axes[],
+                                      int n, const bf_order_options *options,
+                                      const bf_array *values);
 BF_API bf_status bf_median_segments(bf_context *context, const bf_array *array,
                                     const bf_array *offsets, const bf_order_options *options,
                                     const bf_array *values);

@@ -597,9 +597,19 @@ static bf_status run_unique(call *c) {
                                         &c->target[0], &c->target[1], &c->n);
 }
 
+/* Fibres that do not lie one behind another are copied, and waited for; nothing has no quantile. */
+static bool quantiles_wait(const call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    bool waits = !is_contiguous(x) || elements_of(x) == 0;
+    for (int i = 0; i < c->n_axes; i++) waits |= c->axes[i] < x->ndim - c->n_axes;
+    return waits;
+}
+
 static bf_status run_median(call *c) {
-    return c->module->library.bf_median_axes(c->lock->context, &c->arrays[0].view, c->axes,
-                                             c->n_axes, NULL, &c->target[0]);
+    const native_library *l = &c->module->library;
+    const bool queued = !quantiles_wait(c) && is_enqueued(c, false);
+    return (queued ? l->bf_median_axes_async : l->bf_median_axes)(
+        c->lock->context, &c->arrays[0].view, c->axes, c->n_axes, NULL, &c->target[0]);
 }
 
 /* The library writes quantiles behind an axis of theirs, also of one. */
@@ -612,8 +622,10 @@ static bf_status run_quantiles(call *c) {
         all.shape[0] = all.strides[0] = 1;
         all.ndim++;
     }
-    return c->module->library.bf_quantile_axes(c->lock->context, &c->arrays[0].view, c->axes,
-                                               c->n_axes, c->q, c->n_q, NULL, &all);
+    const native_library *l = &c->module->library;
+    const bool queued = !quantiles_wait(c) && is_enqueued(c, false);
+    return (queued ? l->bf_quantile_axes_async : l->bf_quantile_axes)(
+        c->lock->context, &c->arrays[0].view, c->axes, c->n_axes, c->q, c->n_q, NULL, &all);
 }
 
 static bf_status run_histogram(call *c) {

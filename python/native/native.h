@@ -62,6 +62,8 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_rolling_count_async)                                                                      \
     X(bf_rolling_dtype)                                                                            \
     X(bf_unique)                                                                                   \
+    X(bf_median_axes_async)                                                                        \
+    X(bf_quantile_axes_async)                                                                      \
     X(bf_median_axes)                                                                              \
     X(bf_median_dtype)                                                                             \
     X(bf_quantile_axes)                                                                            \

@@ -19,7 +19,7 @@ typedef struct bf_order_lines {
     const int64_t *offsets;
     bf_order order; /* quantiles have BF_ASCENDING */
     int64_t first;  /* the number of the first line in messages */
-    bool queued;    /* to sort: the call may return when the work is enqueued */
+    bool queued;    /* to sort, to select: the call may return when the work is enqueued */
 } bf_order_lines;
 
 /* A statistic says which elements of each line are selected, and what is made of them
@@ -77,7 +77,9 @@ typedef struct bf_order_backend {
     bf_status (*top)(bf_context *context, const bf_order_lines *lines, int64_t k, void *values,
                      void *index);
     /* Writes results as bf_selection_store does: result i of line l is element i * lines->count +
-     * l. Errors: BF_E_NAN, BF_E_EMPTY, with messages. */
+     * l. Errors: BF_E_NAN, BF_E_EMPTY, with messages; if lines are queued, the selection has
+     * neither.
+     */
     bf_status (*select)(bf_context *context, const bf_order_lines *lines,
                         const bf_selection *selection, void *results);
     /* Adds n > 0 elements to a tally, in host memory. Errors also: BF_E_STATE, with a message

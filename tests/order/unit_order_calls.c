@@ -234,6 +234,35 @@ static void a_sort_on_a_stream_is_that_sort(void **unused) {
     close_call(&c);
 }
 
+static bool are_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+/* Quantiles on a stream, too, and NaNs that are all skipped give a NaN there. */
+static void quantiles_on_a_stream_are_those_quantiles(void **unused) {
+    (void)unused;
+    bf_context *c = make_context(NULL, 1);
+    double x[] = {3, NAN, 1, 2, NAN, NAN, NAN, NAN}, found[4], at[] = {0, 0.75};
+    const double medians[] = {2, (double)NAN}, quantiles[] = {1, (double)NAN, 2.5, (double)NAN};
+    const bf_order_options skip = BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP);
+    const bf_order_options refuse = BF_ORDER_OPTIONS(.nan = BF_NAN_ERROR);
+    const bf_array table = {x, BF_F64, 2, {2, 4}, {4, 1}}, turned = {x, BF_F64, 2, {4, 2}, {1, 4}};
+    const bf_array two = bf_array_of(BF_F64, found, 2), four = {found, BF_F64, 2, {2, 2}, {2, 1}};
+    assert_int_equal(bf_median_axes_async(c, &table, (int[]){1}, 1, &skip, &two), BF_OK);
+    for (int i = 0; i < 2; i++) assert_true(are_same(found[i], medians[i]));
+    assert_int_equal(bf_quantile_axes_async(c, &table, (int[]){-1}, 1, at, 2, &skip, &four), BF_OK);
+    for (int i = 0; i < 4; i++) assert_true(are_same(found[i], quantiles[i]));
+    assert_int_equal(bf_median_axes_async(c, &turned, (int[]){0}, 1, &skip, &two), BF_OK);
+    assert_true(found[0] == 2);
+    found[0] = 7;
+    assert_int_equal(bf_median_axes_async(c, &turned, (int[]){1}, 1, &skip, &four), BF_E_SHAPE);
+    assert_int_equal(bf_median_axes_async(c, &table, (int[]){1}, 1, &refuse, &two), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c), "does not fail for a NaN"));
+    const bf_array columns = {x, BF_F64, 2, {4, 2}, {2, 1}};
+    assert_int_equal(bf_median_axes_async(c, &columns, (int[]){0}, 1, &skip, &two), BF_E_ARGUMENT);
+    assert_non_null(strstr(bf_context_message(c), "lines of a quantile are contiguous"));
+    assert_true(found[0] == 7);
+    bf_context_destroy(c);
+}
+
 /* ---- dtypes of results ----------------------------------------------------------------------- */
 
 static const int64_t large[] = {5, INT64_C(1000000000000000003), INT64_C(1000000000000000001)};
@@ -301,6 +330,7 @@ UNIT_TESTS(order_calls) {
         cmocka_unit_test(outputs_that_share_memory_are_refused),
         cmocka_unit_test(strides_are_sorted_in_place),
         cmocka_unit_test(a_sort_on_a_stream_is_that_sort),
+        cmocka_unit_test(quantiles_on_a_stream_are_those_quantiles),
     };
     return RUN_TESTS(tests, NULL, NULL);
 }

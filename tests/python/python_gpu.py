@@ -337,7 +337,8 @@ class Torch(OnGpu):
             found += [bitfold.sort(-x), bitfold.argsort(-x), bitfold.sort(-x.to(torch.int64), descending=True)]
             found += [bitfold.cumulative_sum(x, axis=1), bitfold.cumulative_max(x, axis=0, reverse=True)]
             found.append(bitfold.cumulative_sum(x.to(torch.int64), axis=0, exclusive=True, check="later"))
-            return [*found, bitfold.rolling(x, 2).mean(), bitfold.rolling(x, 7, axis=1, min_count=1).count()]
+            found += [bitfold.rolling(x, 2).mean(), bitfold.rolling(x, 7, axis=1, min_count=1).count()]
+            return [*found, bitfold.median(x, axis=1), bitfold.quantile(x, [0.25, 1], axis=1)]
 
         for stream in streams:  # a kernel's first launch in a context waits
             with torch.cuda.stream(stream):
@@ -370,6 +371,7 @@ class Torch(OnGpu):
         self.assertEqual(found[11], [[0] * 3000, [*range(3000)]])
         self.assertEqual(found[12][1], [i + 1500.0 for i in range(3000)])
         self.assertEqual(found[13], [[1.0, 2, 3, 4, 5, 6, *[7.0] * 2994]] * 2)
+        self.assertEqual(found[14:], [[1499.5, 4499.5], [[749.75, 3749.75], [2999, 5999]]])
 
     def test_enqueued_sorts_keep_the_bits_of_nans(self):
         torch, rng = self.module, np.random.default_rng(6)

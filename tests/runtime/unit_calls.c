@@ -115,16 +115,28 @@ static void a_context_used_by_two_threads_gives_no_wrong_sum(void **unused) {
 
 /* Whether a call that has no options for the dtype of its numbers takes those of 128 bits. */
 static bool takes_i128(const char *name) {
-    static const char *const taking[] = {"bf_reduce_pair",    "bf_reduce_pair_shards",
-                                         "bf_cov_matrix",     "bf_reduce",
-                                         "bf_reduce_shards",  "bf_dot",
-                                         "bf_dot_shards",     "bf_describe",
-                                         "bf_array_to_arrow", "bf_join",
-                                         "bf_mode",           "bf_unique",
-                                         "bf_is_sorted",      "bf_median_groups",
-                                         "bf_median_axes",    "bf_quantile_groups",
-                                         "bf_quantile_axes",  "bf_sort_rows",
-                                         "bf_scan",           "bf_scan_async"};
+    static const char *const taking[] = {"bf_reduce_pair",
+                                         "bf_reduce_pair_shards",
+                                         "bf_cov_matrix",
+                                         "bf_reduce",
+                                         "bf_reduce_shards",
+                                         "bf_dot",
+                                         "bf_dot_shards",
+                                         "bf_describe",
+                                         "bf_array_to_arrow",
+                                         "bf_join",
+                                         "bf_mode",
+                                         "bf_unique",
+                                         "bf_is_sorted",
+                                         "bf_median_groups",
+                                         "bf_median_axes",
+                                         "bf_quantile_groups",
+                                         "bf_quantile_axes",
+                                         "bf_sort_rows",
+                                         "bf_scan",
+                                         "bf_scan_async",
+                                         "bf_median_axes_async",
+                                         "bf_quantile_axes_async"};
     for (size_t i = 0; i < sizeof taking / sizeof *taking; i++)
         if (strcmp(name, taking[i]) == 0) return true;
     return false;

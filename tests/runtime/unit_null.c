@@ -371,6 +371,15 @@ static void order(void **unused) {
     REFUSED(bf_quantile_groups(c, x, x, NULL, 1, NULL, NULL, y, &n));
     REFUSED(bf_quantile_groups(c, x, x, &half, 1, NULL, NULL, NULL, &n));
     REFUSED(bf_quantile_groups(c, x, x, &half, 1, NULL, NULL, y, NULL));
+    REFUSED(bf_quantile_axes_async(NULL, x, &axis, 1, &half, 1, NULL, y));
+    REFUSED(bf_quantile_axes_async(c, NULL, &axis, 1, &half, 1, NULL, y));
+    REFUSED(bf_quantile_axes_async(c, x, NULL, 1, &half, 1, NULL, y));
+    REFUSED(bf_quantile_axes_async(c, x, &axis, 1, NULL, 1, NULL, y));
+    REFUSED(bf_quantile_axes_async(c, x, &axis, 1, &half, 1, NULL, NULL));
+    REFUSED(bf_median_axes_async(NULL, x, &axis, 1, NULL, y));
+    REFUSED(bf_median_axes_async(c, NULL, &axis, 1, NULL, y));
+    REFUSED(bf_median_axes_async(c, x, NULL, 1, NULL, y));
+    REFUSED(bf_median_axes_async(c, x, &axis, 1, NULL, NULL));
     REFUSED(bf_median_axes(NULL, x, &axis, 1, NULL, y));
     REFUSED(bf_median_axes(c, NULL, &axis, 1, NULL, y));
     REFUSED(bf_median_axes(c, x, NULL, 1, NULL, y));

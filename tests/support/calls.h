@@ -438,6 +438,7 @@ CALL_ORDER(bf_rolling_quantile, &w->f64, 0, &half, 1,
            &(bf_rolling_options){.size = sizeof(bf_rolling_options), .window = 2}, &w->out_f64)
 CALL_ORDER(bf_top, &w->f64, 0, 1, NULL, &one, NULL)
 CALL_ORDER(bf_quantile_axes, &w->f64, &r.axis, 1, &half, 1, NULL, &one)
+CALL_ORDER(bf_quantile_axes_async, &w->f64, &r.axis, 1, &half, 1, NULL, &one)
 CALL_ORDER(bf_quantile_segments, &w->f64, &r.places, &half, 1, NULL,
            &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}})
 CALL_ORDER(bf_quantile_index, &w->f64, &w->zeros, &half, 1, NULL,
@@ -445,6 +446,7 @@ CALL_ORDER(bf_quantile_index, &w->f64, &w->zeros, &half, 1, NULL,
 CALL_ORDER(bf_quantile_groups, &w->f64, &w->zeros, &half, 1, NULL, NULL,
            &(bf_array){w->out_doubles, BF_F64, 2, {1, 1}, {1, 1}}, &r.runs)
 CALL_ORDER(bf_median_axes, &w->f64, &r.axis, 1, NULL, &r.value)
+CALL_ORDER(bf_median_axes_async, &w->f64, &r.axis, 1, NULL, &r.value)
 CALL_ORDER(bf_median_segments, &w->f64, &r.places, NULL, &one)
 CALL_ORDER(bf_median_index, &w->f64, &w->zeros, NULL, &one)
 CALL_ORDER(bf_median_groups, &w->f64, &w->zeros, NULL, NULL, &one, &r.runs)
@@ -663,10 +665,12 @@ static const context_call context_calls[] = {
     ENTRY(bf_rolling_quantile),
     ENTRY(bf_top),
     ENTRY(bf_quantile_axes),
+    ENTRY(bf_quantile_axes_async),
     ENTRY(bf_quantile_segments),
     ENTRY(bf_quantile_index),
     ENTRY(bf_quantile_groups),
     ENTRY(bf_median_axes),
+    ENTRY(bf_median_axes_async),
     ENTRY(bf_median_segments),
     ENTRY(bf_median_index),
     ENTRY(bf_median_groups),

@@ -125,7 +125,9 @@ bf_status bf_select_run(bf_selecting *s, int64_t elements) {
     bf_status status = bf_select_check_whole(s);
     if (status != BF_OK) return status;
     /* a NaN, nothing, or a cancelled call: then nothing is written */
-    status = bf_flat_prepare(context, context->used, s->results, true, &results);
+    status = bf_flat_prepare(context, context->used, s->results, !s->lines.queued, &results);
+    if (status == BF_OK && s->lines.queued)
+        return context->used->order->select(context, &s->lines, &s->selection, results.data);
     if (status == BF_OK) status = bf_watch_begin(context, bytes);
     if (status == BF_OK) {
         status = context->used->order->select(context, &s->lines, &s->selection, results.data);
@@ -185,6 +187,22 @@ static bf_status select_nothing(bf_selecting *s, int64_t count) {
     return status;
 }
 
+/* A call on a stream goes on whatever the data are, and what is copied is waited for. */
+static bf_status check_queued(bf_selecting *s, const bf_array *view) {
+    bf_context *context = s->call.context;
+    bf_selection *x = &s->selection;
+    if (x->nan == BF_NAN_ERROR)
+        return bf_fail(context, BF_E_ARGUMENT, "a quantile on a stream does not fail for a NaN");
+    if (x->empty == NULL && x->to != BF_PAIR) {
+        const bool is_float = bf_dtype_is_float(x->to);
+        s->empty = bf_value_from_bits(x->to, is_float ? bf_format_nan(bf_format_of(x->to)) : 0);
+        x->empty = &s->empty;
+    }
+    s->lines.queued = context->used != &bf_backend_cpu && s->lines.length > 0;
+    bf_status status = bf_flat_check_queued(context, view, "lines of a quantile");
+    return status == BF_OK ? bf_flat_check_queued(context, s->results, "values") : status;
+}
+
 static bf_status select_axes(bf_selecting *s, const int axes[], int n, const bf_array *results) {
     bf_context *context = s->call.context;
     const bf_array *array = s->call.inputs[0];
@@ -195,9 +213,10 @@ static bf_status select_axes(bf_selecting *s, const int axes[], int n, const bf_
     const int64_t count = status == BF_OK ? count_results(s, results) : 0;
     if (count == 0) return status;
     status = bf_order_choose(&s->call, BF_ORDER_SELECTS);
+    bf_order_move_axes(array, named, &view);
+    if (status == BF_OK && s->queued) status = check_queued(s, &view);
     if (status != BF_OK) return status;
     if (s->lines.length == 0) return select_nothing(s, count / s->selection.count);
-    bf_order_move_axes(array, named, &view);
     status = bf_flat_take_ordered(context, context->used, &view, &flat);
     s->lines.values = flat.data;
     if (status == BF_OK) status = bf_select_run(s, flat.count);
@@ -206,9 +225,9 @@ static bf_status select_axes(bf_selecting *s, const int axes[], int n, const bf_
 }
 
 static bf_status select_of_axes(bf_context *context, const bf_selection *selection,
-                                const bf_array *array, const int axes[], int n,
+                                const bf_array *array, const int axes[], int n, bool queued,
                                 const bf_order_options *options, const bf_array *results) {
-    bf_selecting s = {.selection = *selection};
+    bf_selecting s = {.selection = *selection, .queued = queued};
     bf_status status = bf_select_open(&s, context, array, options);
     return status == BF_OK ? select_axes(&s, axes, n, results) : status;
 }
@@ -412,7 +431,8 @@ bf_status bf_quantile_axes(bf_context *context, const bf_array *array, const int
                            const bf_array *values) {
     const bf_selection selection = bf_select_quantiles(q, m);
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, select_of_axes(context, &selection, array, axes, n, options, values));
+    return bf_leave(context,
+                    select_of_axes(context, &selection, array, axes, n, false, options, values));
 }
 
 bf_status bf_quantile_segments(bf_context *context, const bf_array *array, const bf_array *offsets,
@@ -435,8 +455,24 @@ bf_status bf_quantile_index(bf_context *context, const bf_array *array, const bf
 bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
                          const bf_order_options *options, const bf_array *values) {
     if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, select_of_axes(context, &bf_select_median, array, axes, n, false,
+                                            options, values));
+}
+
+bf_status bf_quantile_axes_async(bf_context *context, const bf_array *array, const int axes[],
+                                 int n, const double q[], int m, const bf_order_options *options,
+                                 const bf_array *values) {
+    const bf_selection selection = bf_select_quantiles(q, m);
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context,
-                    select_of_axes(context, &bf_select_median, array, axes, n, options, values));
+                    select_of_axes(context, &selection, array, axes, n, true, options, values));
+}
+
+bf_status bf_median_axes_async(bf_context *context, const bf_array *array, const int axes[], int n,
+                               const bf_order_options *options, const bf_array *values) {
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(
+        context, select_of_axes(context, &bf_select_median, array, axes, n, true, options, values));
 }
 
 bf_status bf_median_segments(bf_context *context, const bf_array *array, const bf_array *offsets,
@@ -459,5 +495,6 @@ bf_status bf_nth_axes(bf_context *context, const bf_array *array, const int axes
     const bf_selection selection = {
         .statistic = BF_STATISTIC_NTH, .count = m, .positions = positions};
     if (!bf_enter(context)) return BF_E_ARGUMENT;
-    return bf_leave(context, select_of_axes(context, &selection, array, axes, n, options, values));
+    return bf_leave(context,
+                    select_of_axes(context, &selection, array, axes, n, false, options, values));
 }

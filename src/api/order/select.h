@@ -7,6 +7,7 @@
 typedef struct bf_selecting {
     bf_order_call call;
     bf_selection selection;
+    bool queued; /* a call on a stream */
     bf_value empty;
     const bf_array *results;
     bf_order_lines lines;

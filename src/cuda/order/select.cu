@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-enum { SELECT_THREADS = 128 };
+enum { SELECT_THREADS = 128, FEW = 16 /* fractions or positions that kernels have with them */ };
 
 /* Refusals: 2 * line + why, the least. */
 enum { REFUSED_NAN, REFUSED_EMPTY };
@@ -27,7 +27,8 @@ struct select_params {
     const void *sorted;
     bf_statistic statistic;
     int count;
-    const uint64_t *wanted; /* fractions, as bits, or positions */
+    const uint64_t *wanted; /* fractions, as bits, or positions; NULL: these few */
+    uint64_t few[FEW];
     bf_quantile_method method;
     bf_nan_policy nan;
     bool has_empty;
@@ -55,9 +56,10 @@ __device__ int64_t count_nans(const select_params &p, int64_t first, int64_t n) 
 __device__ bf_between between_of(const select_params &p, int i, int64_t numbers) {
     const bool nth = p.statistic == BF_STATISTIC_NTH,
                quantile = p.statistic == BF_STATISTIC_QUANTILE;
+    const uint64_t wanted = p.wanted != nullptr ? p.wanted[i] : i < FEW ? p.few[i] : 0;
     double q = 0;
-    if (quantile) memcpy(&q, &p.wanted[i], sizeof q);
-    return bf_cuda_between(p.statistic, p.method, q, nth ? (int64_t)p.wanted[i] : 0, numbers);
+    if (quantile) memcpy(&q, &wanted, sizeof q);
+    return bf_cuda_between(p.statistic, p.method, q, nth ? (int64_t)wanted : 0, numbers);
 }
 
 /* Makes result i of a line whose elements are [first, first + n). */
@@ -200,12 +202,16 @@ bf_status select_long(bf_cuda_call *call, const bf_cuda_order_array *array,
 
 /* --- lines that are sorted --- */
 
-/* Copies the fractions or positions to the GPU. */
+/* Copies the fractions or positions to the GPU, if they are not few. */
 bf_status copy_wanted(bf_cuda_call *call, const bf_selection *selection, select_params *p) {
     const void *from = selection->statistic == BF_STATISTIC_NTH ? (const void *)selection->positions
                                                                 : (const void *)selection->q;
     const void *at = NULL;
     if (selection->statistic == BF_STATISTIC_MEDIAN) return BF_OK;
+    if (selection->count <= FEW) {
+        memcpy(p->few, from, (size_t)selection->count * sizeof *p->few);
+        return BF_OK;
+    }
     bf_status status = bf_cuda_call_read(call, from, (size_t)selection->count * 8, 8, &at);
     p->wanted = (const uint64_t *)at;
     return status;
@@ -224,6 +230,7 @@ bf_status select_sorted(bf_cuda_call *call, const bf_cuda_order_array *array,
     p->sorted = sorted;
     make_results<<<bf_cuda_blocks(context->cuda, results, SELECT_THREADS), SELECT_THREADS, 0,
                    context->cuda->stream>>>(*p);
+    if (array->queued) return bf_cuda_order_check(context, cudaGetLastError());
     status =
         bf_cuda_fetch_words(context, cudaGetLastError(), p->refused, 1, &refused, "order on a GPU");
     if (status != BF_OK || refused == NOTHING_REFUSED) return status;
@@ -263,6 +270,7 @@ bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
     select_params p = {};
     bool found = false;
     bf_status status = bf_cuda_call_begin(&call, context);
+    call.queued = lines->queued;
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     if (status == BF_OK) status = select_long(&call, &array, selection, results, &found);
     if (found || status != BF_OK) return bf_cuda_call_end(&call, status);

@@ -45,6 +45,7 @@ static bf_status select_elements(bf_context *context, const bf_order_lines *line
                                  const bf_selection *selection, void *results) {
     int gpu;
     bf_context *one = enter_near(context, lines->values, results, NULL, &gpu);
+    if (lines->queued) context->gpus->gpu[gpu].busy = true;
     return bf_gpus_leave(context, gpu, one->used->order->select(one, lines, selection, results));
 }
 
