@@ -55,7 +55,7 @@ static void absorb(bf_states *s, const uint8_t *data) {
     const int64_t n = bf_states_count(s);
     int64_t none = 0;
     const bf_dtype dtype = (bf_dtype)saved_number(data, 1);
-    if ((bf_reduction)saved_number(data, 0) == BF_DOT) return; /* takes pairs */
+    if (bf_reduction_arrays((bf_reduction)saved_number(data, 0)) == 2) return;
     memcpy(elements, data + 48, 16);
     bf_array one = bf_array_of(dtype, elements, 1), index = bf_array_of(BF_I64, &none, 1);
     bf_array all = {elements, dtype, 2, {n, 1}, {1, 1}};

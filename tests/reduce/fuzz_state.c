@@ -59,7 +59,8 @@ static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t si
     bf_state_describe(s, &info);
     use_words(s, &info, data, size);
     bf_array a = bf_array_of(info.dtype, elements, 3);
-    bf_status status = info.op == BF_DOT ? bf_state_absorb_pair(s, &a, &a) : bf_state_absorb(s, &a);
+    bf_status status = bf_reduction_arrays(info.op) == 2 ? bf_state_absorb_pair(s, &a, &a)
+                                                         : bf_state_absorb(s, &a);
     require(status == BF_OK || status == BF_E_OVERFLOW);
     status = bf_state_merge(s, s);
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
