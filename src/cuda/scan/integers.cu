@@ -35,14 +35,15 @@ template <int bytes, bool is_signed> struct sum {
 };
 
 /* Sums of any integers: 128 bits hold those of as many as there can be. */
-template <bool is_signed> struct wide_sum {
-    typedef uint64_t Element;
+template <int bytes, bool is_signed> struct wide_sum {
+    typedef typename bits_of<bytes>::type Element;
     typedef uint64_t Result;
     uint64_t low;
     int64_t high;
     static __device__ __forceinline__ wide_sum none() { return {0, 0}; }
-    __device__ __forceinline__ void take(const bf_cuda_scan_params &, Element bits) {
-        join({bits, is_signed ? (int64_t)bits >> 63 : 0});
+    __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
+        const int64_t x = value_of<bytes, is_signed>(p, bits);
+        join({(uint64_t)x, is_signed ? x >> 63 : 0});
     }
     __device__ __forceinline__ void settle() {}
     __device__ __forceinline__ void join(const wide_sum &other) {
@@ -89,15 +90,19 @@ template <int bytes, bool is_signed> struct product {
 
 template <bool is_signed> bf_cuda_scan_kernels kernels_for(const bf_cuda_scan_params &p) {
     const bool sums = p.prefix.kind == BF_KIND_SUM;
+    const bool wraps = p.prefix.options.overflow == BF_OVERFLOW_WRAP;
+    const bool has_many = p.length >> 31 > 1; /* 64 bits hold the sums of fewer, of 4 bytes */
     switch (p.bytes) {
     case 1: return sums ? kernels_of<sum<1, is_signed>>() : kernels_of<product<1, is_signed>>();
     case 2: return sums ? kernels_of<sum<2, is_signed>>() : kernels_of<product<2, is_signed>>();
-    case 4: return sums ? kernels_of<sum<4, is_signed>>() : kernels_of<product<4, is_signed>>();
-    default: break;
+    case 4:
+        if (!sums) return kernels_of<product<4, is_signed>>();
+        return wraps || !has_many ? kernels_of<sum<4, is_signed>>()
+                                  : kernels_of<wide_sum<4, is_signed>>();
+    default:
+        if (!sums) return kernels_of<product<8, is_signed>>();
+        return wraps ? kernels_of<sum<8, is_signed>>() : kernels_of<wide_sum<8, is_signed>>();
     }
-    if (!sums) return kernels_of<product<8, is_signed>>();
-    return p.prefix.options.overflow == BF_OVERFLOW_WRAP ? kernels_of<sum<8, is_signed>>()
-                                                         : kernels_of<wide_sum<is_signed>>();
 }
 
 } // namespace
