@@ -40,16 +40,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     endif()
 endif()
 
-# In the short form the loops of AVX2 alone are inlined as in releases, with which compiling takes five
-# times as long; and what has no loops takes less time than its compiler.
-if(BITFOLD_SHORT AND CMAKE_BUILD_TYPE STREQUAL Release AND avx512)
-    file(GLOB plain src/api/*/*.c src/gpus/*.c src/gpus/*/*.c)
-    set_property(SOURCE ${plain} APPEND PROPERTY COMPILE_OPTIONS -O1)
-    file(GLOB outlined src/cpu/isa/vector.c src/cpu/isa/avx512*.c)
-    set_property(SOURCE ${outlined} APPEND PROPERTY COMPILE_OPTIONS
-                 -O1 -DBITFOLD_OUTLINED -Wno-maybe-uninitialized -Wno-array-bounds) # these warn in vain
-endif()
-
 if(BITFOLD_FUZZ) # and so it is with these
     set_source_files_properties(src/cpu/reduce/accumulate.c src/cpu/table/loops.c PROPERTIES
                                 COMPILE_OPTIONS -fno-sanitize=all)
