@@ -208,7 +208,7 @@ enum { TILE = BF_SPAN };
 typedef struct tiles {
     scan scan;
     line line;
-    int64_t number;                      /* that the line has */
+    int64_t number;                      /* the line's */
     int64_t words[BF_STATE_WORDS_SMALL]; /* the state before the tile whose turn it is */
     int64_t turn;                        /* its first element */
 } tiles;

@@ -16,6 +16,14 @@ static __device__ __forceinline__ int64_t bf_cuda_axis_divide(int64_t x, int64_t
     return quotient;
 }
 
+/* A number below `all` for sample k, anywhere. */
+static __device__ __forceinline__ int64_t bf_cuda_axis_pick(int64_t all, unsigned k,
+                                                            uint64_t salt) {
+    uint64_t x = (k + salt) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
+    return (int64_t)__umul64hi(x ^ x >> 29, (uint64_t)all);
+}
+
 /* The offset of index `number` in these dimensions. */
 static __device__ __noinline__ int64_t bf_cuda_axis_offset(int dims, const int64_t *shape,
                                                            const int64_t *strides, int64_t number) {

@@ -60,22 +60,15 @@ __device__ double value_at(bf_dtype dtype, const void *from, int64_t at) {
     }
 }
 
-/* A number below `all` for sample k, anywhere. */
-__device__ int64_t pick(int64_t all, unsigned k, uint64_t salt) {
-    uint64_t x = (k + salt) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
-    return (int64_t)__umul64hi(x ^ x >> 29, (uint64_t)all);
-}
-
 __device__ void sample(const bf_cuda_axis_params &p, bf_extent *x, bf_extent *y, int64_t count) {
     const bool rows = p.at.offsets != nullptr;
     const unsigned k = threadIdx.x;
     bf_cuda_axis_line line = {0, 0, 0};
     if (rows)
-        line.a = line.b = pick(count, k, 1);
+        line.a = line.b = bf_cuda_axis_pick(count, k, 1);
     else
-        line = bf_cuda_axis_line_of(p.at, pick(p.at.results, k, 1));
-    const int64_t j = rows ? 0 : pick(p.at.length, k, 1 << 20);
+        line = bf_cuda_axis_line_of(p.at, bf_cuda_axis_pick(p.at.results, k, 1));
+    const int64_t j = rows ? 0 : bf_cuda_axis_pick(p.at.length, k, 1 << 20);
     const double u = value_at(p.dtype, p.a, line.a + (rows ? 0 : bf_cuda_axis_element(p.at, 0, j)));
     *x = *y = bf_cuda_extent(u);
     if (p.b != nullptr)

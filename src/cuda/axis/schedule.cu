@@ -332,11 +332,14 @@ bf_status bf_cuda_axis_enqueue(bf_context *context, bf_cuda_axis_params *p, int6
                                     approximate || (p->proven && kernel == k.columns));
     if (status == BF_OK) status = enqueue_first(context, p, wrong);
     if (status != BF_OK || (wrong != NULL && *wrong >= 0)) return status;
-    if (joint) status = bf_cuda_axis_enqueue_joint(context, *p);
+    cudaError_t error = cudaSuccess;
+    if (joint)
+        status = bf_cuda_axis_enqueue_joint(context, *p);
+    else if (tree)
+        error = bf_cuda_axis_launch_trees(cuda, *p);
+    else
+        error = launch_all(cuda, &k, kernel, p);
     if (status != BF_OK) return status;
-    cudaError_t error = joint  ? cudaSuccess
-                        : tree ? bf_cuda_axis_launch_trees(cuda, *p)
-                               : launch_all(cuda, &k, kernel, p);
     if (error == cudaSuccess && p->report != NULL && !may_mark(p))
         error = bf_cuda_axis_launch_report(cuda, *p);
     return bf_cuda_check(context, error, choice.name);

@@ -126,8 +126,7 @@ BF_RULE number of_pairs(bf_reduction op, number n, int ddof, const number (&sum)
 BF_RULE number of_weights(bf_reduction op, int ddof, bool reliability, const number (&sum)[5]) {
     const number w = sum[0], ww = sum[1], wx = sum[2], wxx = sum[3];
     if (op == BF_WMEAN) return wx / w;
-    number below = w * w;
-    below = below - exactly(ddof) * (reliability ? ww : w);
+    const number below = w * w - exactly(ddof) * (reliability ? ww : w);
     const number variance = spread(w, wx, wx, wxx) / below;
     if (!(below.high > 0)) return {0, 0, (double)INFINITY};
     return op == BF_WSTD ? root(variance) : variance;

@@ -15,8 +15,7 @@ enum {
 };
 
 __device__ bf_i128 sum_at(const bf_cuda_joint_params &q, int64_t i, int level) {
-    const bf_cuda_joint_sum *sum = bf_cuda_joint_sum_of(q, i, level);
-    return (bf_i128)(int64_t)sum->lo + (bf_i128)(int64_t)sum->hi * ((bf_i128)1 << 32);
+    return bf_cuda_joint::value_of(*bf_cuda_joint_sum_of(q, i, level));
 }
 
 /* ---- in doubles ------------------------------------------------------------------------------ */
@@ -62,18 +61,6 @@ __global__ void __launch_bounds__(PROVING_THREADS)
 
 /* ---- by the rules ---------------------------------------------------------------------------- */
 
-/* Limbs += sum * 2^position, which may be negative: the window of an integer may reach below 1. */
-__device__ void add_sum(int64_t *limbs, int position, bf_i128 sum) {
-    const bool negative = sum < 0;
-    bf_u128 size = negative ? 0 - (bf_u128)sum : (bf_u128)sum;
-    if (position < 0) {
-        size >>= -position;
-        position = 0;
-    }
-    bf_limbs_add(limbs, position, (uint64_t)size, negative);
-    bf_limbs_add(limbs, position + 64, (uint64_t)(size >> 64), negative);
-}
-
 /* Makes the limbs of a part of the sums of its levels: no more of them than these need. */
 __device__ void take_levels(const bf_cuda_joint_params &q, int64_t i, bf_part *part, int at,
                             int first, int levels, int bottom, int64_t *words) {
@@ -82,8 +69,9 @@ __device__ void take_levels(const bf_cuda_joint_params &q, int64_t i, bf_part *p
     const int limbs = (top - 32 * skipped + 128) / 32 + 2;
     for (int k = 0; k < limbs; k++) words[at + k] = 0;
     for (int l = 0; l < levels; l++)
-        add_sum(words + at, bf_window_bottom(bottom, l) - part->layout.exponent - 32 * skipped,
-                sum_at(q, i, first + l));
+        bf_cuda_joint::add_sum(words + at,
+                               bf_window_bottom(bottom, l) - part->layout.exponent - 32 * skipped,
+                               sum_at(q, i, first + l));
     bf_limbs_carry(words + at, limbs);
     part->at = at;
     part->layout.limbs = limbs;

@@ -50,7 +50,7 @@ size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
     q->board = (bf_cuda_joint_board *)part(1, sizeof *q->board);
     q->marks = (unsigned *)part(batch / 32 + 1, sizeof *q->marks);
     q->left = (unsigned *)part(batch / 32 + 1, sizeof *q->left);
-    q->sums = (bf_cuda_joint_sum *)part(batch * q->levels, sizeof *q->sums);
+    q->sums = (bf_cuda_joint::level_sum *)part(batch * q->levels, sizeof *q->sums);
     q->units = (bf_cuda_joint_unit *)part(units_of(at), sizeof *q->units);
     q->shorts = (int64_t *)part(batch, sizeof *q->shorts);
     q->numbers = (bf_signed *)part(finishers(cuda, *q) * BF_JOINT_ROOM, sizeof *q->numbers);
@@ -69,14 +69,12 @@ void set_pieces(const bf_cuda *cuda, bf_cuda_joint_params *q) {
     q->pieces = bf_cuda_ratio(at.length, q->piece);
 }
 
-bool has_doubles(bf_dtype dtype) { return dtype == BF_F64 || bf_dtype_bytes(dtype) <= 4; }
-
 cudaError_t clear(const bf_cuda *cuda, void *memory, size_t bytes, int with = 0) {
     return cudaMemsetAsync(memory, with, bytes, cuda->stream);
 }
 
 cudaError_t enqueue_batch(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    const bool windows = has_doubles(q.axis.dtype);
+    const bool windows = bf_cuda_joint::has_doubles(q.axis.dtype);
     const int64_t n = q.end - q.first;
     const size_t counters = offsetof(bf_cuda_joint_board, units);
     cudaError_t error = clear(cuda, (char *)q.board + counters, sizeof *q.board - counters);
@@ -95,7 +93,7 @@ cudaError_t enqueue_batch(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
 cudaError_t enqueue_all(const bf_cuda *cuda, bf_cuda_joint_params *q) {
     const bf_cuda_axis_layout &at = q->axis.at;
     cudaError_t error = cudaSuccess;
-    if (has_doubles(q->axis.dtype)) error = bf_cuda_joint_launch_choice(cuda, *q);
+    if (bf_cuda_joint::has_doubles(q->axis.dtype)) error = bf_cuda_joint_launch_choice(cuda, *q);
     for (q->first = 0; q->first < at.results && error == cudaSuccess; q->first = q->end) {
         q->end = bf_cuda_least(q->first + batch_of(at), at.results);
         error = enqueue_batch(cuda, *q);

@@ -21,7 +21,7 @@
 
 #include "rules/reduce/joint.h"
 
-/* What the kernels share. Those of a batch begin with counters that are 0. */
+/* What the kernels share. The counters are 0 where a batch begins. */
 struct bf_cuda_joint_board {
     bf_cuda_joint::windows chosen;
     unsigned long long units;  /* all units of longer marked results */
@@ -36,20 +36,16 @@ struct bf_cuda_joint_unit {
     int slot, units;
 };
 
-/* The sums of a level: lo + hi * 2^32. */
-struct bf_cuda_joint_sum {
-    unsigned long long lo, hi;
-};
-
 struct bf_cuda_joint_params {
     bf_cuda_axis_params axis;
     int64_t first, end;    /* the results of the batch: whole slots */
     int levels;            /* each result's, if windows have the most */
     int64_t piece, pieces; /* each fibre's: a warp takes so many elements at a time */
     bf_cuda_joint_board *board;
-    bf_cuda_joint_sum *sums; /* each level's of all results of the batch, one after another */
-    unsigned *marks;         /* a bit for each result of the batch */
-    unsigned *left;          /* a bit for each that doubles do not prove */
+    bf_cuda_joint::level_sum
+        *sums;       /* each level's of all results of the batch, one after another */
+    unsigned *marks; /* a bit for each result of the batch */
+    unsigned *left;  /* a bit for each that doubles do not prove */
     bf_cuda_joint_unit *units;
     int64_t *shorts;    /* marked results of few elements */
     int64_t blocks;     /* blocks of limbs.cu */
@@ -80,7 +76,7 @@ static __device__ __forceinline__ void bf_cuda_joint_set(unsigned *bits, int64_t
 }
 
 /* The sum of a level of result i of the batch. */
-static __device__ __forceinline__ bf_cuda_joint_sum *
+static __device__ __forceinline__ bf_cuda_joint::level_sum *
 bf_cuda_joint_sum_of(const bf_cuda_joint_params &q, int64_t i, int level) {
     return &q.sums[level * (q.end - q.first) + i];
 }

@@ -19,13 +19,6 @@ enum {
 
 /* ---- the choice of windows ------------------------------------------------------------------- */
 
-/* A number below n, anywhere. */
-__device__ int64_t anywhere(int sample, int64_t n, uint64_t salt) {
-    uint64_t x = ((uint64_t)(sample * BF_CUDA_WARP) + threadIdx.x + salt) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
-    return (int64_t)__umul64hi(x ^ x >> 29, (uint64_t)n);
-}
-
 template <class Source>
 __global__ void choose_windows(const __grid_constant__ bf_cuda_joint_params q) {
     const bf_cuda_axis_params &p = q.axis;
@@ -33,13 +26,14 @@ __global__ void choose_windows(const __grid_constant__ bf_cuda_joint_params q) {
     const int64_t count = rows ? p.at.rows * p.at.width : p.at.results * p.at.length;
     bf_extent a = bf_cuda_extent(0), b = a;
     for (int i = 0; i < SAMPLES && count > 0; i++) {
+        const unsigned k = (unsigned)i * BF_CUDA_WARP + threadIdx.x;
         bf_cuda_axis_line line = {0, 0, 0};
         int64_t j = 0;
         if (rows) {
-            line.a = line.b = anywhere(i, count, 1);
+            line.a = line.b = bf_cuda_axis_pick(count, k, 1);
         } else {
-            line = bf_cuda_axis_line_of(p.at, anywhere(i, p.at.results, 1));
-            j = anywhere(i, p.at.length, 1 << 20);
+            line = bf_cuda_axis_line_of(p.at, bf_cuda_axis_pick(p.at.results, k, 1));
+            j = bf_cuda_axis_pick(p.at.length, k, 1 << 20);
         }
         const auto at = [&](int operand) {
             return rows ? 0 : bf_cuda_axis_element(p.at, operand, j);
@@ -83,7 +77,7 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
         return fits;
     }
     __device__ void add(int64_t r, int level, bf_cuda_pair sum) const {
-        bf_cuda_joint_sum *to = bf_cuda_joint_sum_of(q, r - q.first, level);
+        level_sum *to = bf_cuda_joint_sum_of(q, r - q.first, level);
         atomicAdd(&to->lo, (unsigned long long)sum.lo);
         atomicAdd(&to->hi, (unsigned long long)sum.hi);
     }

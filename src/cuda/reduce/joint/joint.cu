@@ -24,8 +24,8 @@ enum {
 /* What the kernels of a call share. */
 struct joint_board {
     windows chosen;
-    unsigned listed;                         /* chunks that go to limbs */
-    unsigned long long sums[LEVELS_MOST][2]; /* each level's: lo + hi * 2^32 */
+    unsigned listed; /* chunks that go to limbs */
+    level_sum sums[LEVELS_MOST];
 };
 
 struct joint_params {
@@ -88,8 +88,8 @@ __device__ __forceinline__ void take_chunks(const joint_params &p, level_sums su
         for (int t = lane; t < THREADS; t += BF_CUDA_WARP)
             sum = bf_cuda_pair_add(sum, bf_cuda_warp_sum(sums[l][t]));
         if (lane != 0) continue;
-        atomicAdd(&p.board->sums[l][0], (unsigned long long)sum.lo);
-        atomicAdd(&p.board->sums[l][1], (unsigned long long)sum.hi);
+        atomicAdd(&p.board->sums[l].lo, (unsigned long long)sum.lo);
+        atomicAdd(&p.board->sums[l].hi, (unsigned long long)sum.hi);
     }
 }
 
@@ -170,31 +170,16 @@ bf_status take_in_windows(const joint_call *c) {
     }
 }
 
-/* Limbs += sum * 2^position, which may be negative: the window of an integer may reach below 1. */
-void add_sum(int64_t *limbs, int position, bf_i128 sum) {
-    const bool negative = sum < 0;
-    bf_u128 size = negative ? 0 - (bf_u128)sum : (bf_u128)sum;
-    if (size == 0) return;
-    if (position < 0) {
-        size >>= -position;
-        position = 0;
-    }
-    bf_limbs_add(limbs, position, (uint64_t)size, negative);
-    if (size >> 64 != 0) bf_limbs_add(limbs, position + 64, (uint64_t)(size >> 64), negative);
-}
-
 /* Adds the sums of the levels to words. */
 void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
-    const unsigned long long(*sums)[2] = board->sums;
+    const level_sum *sums = board->sums;
     for (int i = 0; i < c->parts.count; i++) {
         const bf_part *part = &c->parts.part[i];
         const int levels = levels_of(part->a + part->b, board->chosen.variant);
         for (int l = 0; l < levels; l++, sums++) {
             const int position =
                 bf_window_bottom(board->chosen.bottom[i], l) - part->layout.exponent;
-            add_sum(words + part->at, position,
-                    (bf_i128)(int64_t)(*sums)[0] +
-                        (bf_i128)(int64_t)(*sums)[1] * ((bf_i128)1 << 32));
+            add_sum(words + part->at, position, value_of(*sums));
         }
     }
 }
@@ -250,8 +235,6 @@ bf_status absorb_floats(joint_call *c, int64_t *words) {
     bf_cuda_free(context, p->board);
     return status;
 }
-
-bool has_doubles(bf_dtype dtype) { return dtype == BF_F64 || bf_dtype_bytes(dtype) <= 4; }
 
 /* Elements from `first` on, as many as a call takes. */
 bf_status absorb_some(bf_context *context, const bf_job *job, int64_t first, int64_t n,

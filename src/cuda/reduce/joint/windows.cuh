@@ -24,6 +24,32 @@ __host__ __device__ constexpr int levels_of(int factors, int variant) {
 }
 enum { LEVELS_MOST = levels_of(1, 2) + levels_of(2, 2) + levels_of(3, 2) + levels_of(4, 2) };
 
+/* Do windows take elements of this dtype? Integers of 64 bits go to limbs alone. */
+static inline bool has_doubles(bf_dtype dtype) {
+    return dtype == BF_F64 || bf_dtype_bytes(dtype) <= 4;
+}
+
+/* The sum of a level: lo + hi * 2^32. */
+struct level_sum {
+    unsigned long long lo, hi;
+};
+
+BF_RULE bf_i128 value_of(const level_sum &sum) {
+    return (bf_i128)(int64_t)sum.lo + (bf_i128)(int64_t)sum.hi * ((bf_i128)1 << 32);
+}
+
+/* Limbs += sum * 2^position, which may be negative: the window of an integer may reach below 1. */
+BF_RULE void add_sum(int64_t *limbs, int position, bf_i128 sum) {
+    const bool negative = sum < 0;
+    bf_u128 size = negative ? 0 - (bf_u128)sum : (bf_u128)sum;
+    if (position < 0) {
+        size >>= -position;
+        position = 0;
+    }
+    bf_limbs_add(limbs, position, (uint64_t)size, negative);
+    if (size >> 64 != 0) bf_limbs_add(limbs, position + 64, (uint64_t)(size >> 64), negative);
+}
+
 /* The windows of a call: which levels they have, and where the top level of each part is. */
 struct windows {
     int variant;
