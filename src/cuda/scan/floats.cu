@@ -9,7 +9,8 @@
  * roundings on the way to it can have changed it. A line with others, or with an element that is
  * not finite, is scanned again (exact.cu).
  *
- * Most tiles have no need of errors (by_pairs). */
+ * Most tiles have no need of errors (by_pairs). Those of narrow floats seldom need pairs either,
+ * but to join their threads (by_doubles). */
 #include "cuda/runtime/float.cuh"
 #include "cuda/scan/kernels.cuh"
 
@@ -38,8 +39,9 @@ __device__ __forceinline__ double power_of_two(int exponent) {
 __device__ __forceinline__ uint64_t round_to(bf_dtype to, double high, double rest) {
     using namespace bf_cuda_element;
     if (to == BF_F64) return bits_of(high + rest);
-    if (to == BF_F32 && bits_of(rest) == bits_of(-0.0)) return bits_of((float)high);
-    const double odd = odd_fma(high, 1, rest);
+    const bool is_one = bits_of(rest) == bits_of(-0.0);
+    if (to == BF_F32 && is_one) return bits_of((float)high);
+    const double odd = is_one ? high : odd_fma(high, 1, rest);
     switch (to) {
     case BF_F16: return narrow_f16(odd_float(odd));
     case BF_BF16: return narrow_bf16(odd_float(odd));
@@ -88,10 +90,13 @@ __device__ __forceinline__ bool round_surely(double a, double b, double c, doubl
     return up == down;
 }
 
-/* Calls run with the dtype of results as an integral constant. */
+/* Calls run with the dtype of results, usually D, as an integral constant. */
 template <bf_dtype D, class Run>
-__device__ __forceinline__ bool with_dtype(bf_dtype to, const Run &run) {
-    if (to == D) return run(std::integral_constant<bf_dtype, D>());
+__device__ __forceinline__ bool with_dtype(std::true_type, bf_dtype, const Run &run) {
+    return run(std::integral_constant<bf_dtype, D>());
+}
+template <bf_dtype D, class Run>
+__device__ __forceinline__ bool with_dtype(std::false_type, bf_dtype to, const Run &run) {
     switch (to) {
     case BF_F16: return run(std::integral_constant<bf_dtype, BF_F16>());
     case BF_BF16: return run(std::integral_constant<bf_dtype, BF_BF16>());
@@ -167,9 +172,10 @@ template <bf_dtype D> struct float_sum {
         uint64_t bits;
         if (first) return 0;
         const double by = margin(p);
-        const bool sure = by < INFINITY && with_dtype<D>(p.prefix.to, [&](auto to) {
-                              return round_surely<to()>(high, middle, low, by, &bits);
-                          });
+        const bool sure =
+            by < INFINITY && with_dtype<D>(std::false_type(), p.prefix.to, [&](auto to) {
+                return round_surely<to()>(high, middle, low, by, &bits);
+            });
         if (sure) return bits;
         const exact_result r = round_exactly(p, *this);
         *wrong |= r.wrong;
@@ -198,17 +204,19 @@ template <bf_dtype D> struct float_sum {
 /* What the elements of a tile tell beforehand. */
 template <bf_dtype D> struct float_range {
     typedef format<D> F;
-    /* The upper 32 bits of twice an element: the least that are not 0, minus 1, and the most. */
+    /* The least upper 32 bits of elements, or all of them, that are not 0, minus 1, and the most.
+     * The sign is put last, so that -0 has the exponent field of 0. */
     uint32_t least, most;
-    uint32_t is_odd; /* some element is -0, or another of which these bits are 0 */
+    uint32_t is_odd; /* some element is not 0, but these bits are */
 
     static __device__ __forceinline__ float_range none() { return {~0u, 0, 0}; }
     __device__ __forceinline__ void see(typename F::Bits bits) {
-        constexpr int lower = F::width > 32 ? 32 : 0;
-        const uint32_t upper = (uint32_t)(typename F::Bits)((bits >> lower) << 1);
-        most = max(most, upper);
-        least = min(least, upper - 1);
-        if (upper == 0 && bits != 0) is_odd = 1;
+        constexpr int lower = F::width > 32 ? 32 : 0, apart = 32 - (F::width - lower);
+        const uint32_t upper = (uint32_t)(bits >> lower) << apart;
+        const uint32_t turned = __funnelshift_l(upper, upper, 1);
+        most = max(most, turned);
+        least = min(least, turned - 1);
+        if (lower > 0 && turned == 0 && bits != 0) is_odd = 1;
     }
     /* The range of all threads; the caller synchronizes before the next one. */
     __device__ __forceinline__ float_range of_block() const {
@@ -224,11 +232,13 @@ template <bf_dtype D> struct float_range {
         return all;
     }
     __device__ __forceinline__ bool is_zero() const { return most == 0 && !is_odd; }
+    /* Is no element -0, nor beyond these bits? */
+    __device__ __forceinline__ bool is_plain() const { return least > 0 && !is_odd; }
     /* The exponent fields. */
     __device__ __forceinline__ int most_field() const { return field_of(most); }
     __device__ __forceinline__ int least_field() const { return is_odd ? 0 : field_of(least + 1); }
     static __device__ __forceinline__ int field_of(uint32_t upper) {
-        return (int)(upper >> ((F::width > 32 ? 32 : F::width) - (F::width - F::fraction) + 1));
+        return (int)(upper >> (33 - (F::width - F::fraction)));
     }
 };
 
@@ -237,7 +247,7 @@ template <bf_dtype D>
 __device__ __noinline__ group_results next_exactly(const bf_cuda_scan_params &p, float_sum<D> s,
                                                    group<float_sum<D>> g, bool skips) {
     s.settle();
-    return by_states<float_sum<D>>{p, s}.next(g, skips);
+    return by_states<float_sum<D>>{p, s}.next(std::false_type(), g, skips);
 }
 
 /* The way of a tile whose elements are multiples of 2^(exponent - 106 + 2 * COUNT), and less than
@@ -265,7 +275,7 @@ template <bf_dtype D> struct by_pairs {
     double margin; /* how much a result may differ from what it is rounded from */
 
     static __device__ __forceinline__ bool fits(const float_range<D> &r) {
-        if (r.most == 0 || r.is_odd) return false;
+        if (r.most == 0 || !r.is_plain()) return false;
         const int least = r.least_field(), most = r.most_field();
         const int top = F::exponent_of(most);
         return most < F::fields && -700 < top && top < 1000 &&
@@ -296,11 +306,12 @@ template <bf_dtype D> struct by_pairs {
         margin = fabs(carried.low) + carried.error(p) + (fabs(carried.high) + start) * 0x1p-100 +
                  (fabs(carried.middle) + start * (0x1p-54 * (1 << COUNT))) * 0x1p-50;
     }
-    __device__ __forceinline__ group_results next(const group<S> &g, bool skips) {
+    template <class Usual>
+    __device__ __forceinline__ group_results next(Usual usual, const group<S> &g, bool skips) {
         const Sum before = sum;
         group_results r;
         r.wrong = 0;
-        const bool sure = with_dtype<D>(p.prefix.to, [&](auto to) {
+        const bool sure = with_dtype<D>(usual, p.prefix.to, [&](auto to) {
             bool all = !skips && margin < INFINITY;
 #pragma unroll
             for (int k = 0; k < GROUP; k++) {
@@ -319,6 +330,80 @@ template <bf_dtype D> struct by_pairs {
     }
 };
 
+/* The way of a tile whose elements are multiples of 2^(exponent - 48), and less than 2^exponent:
+ * all sums of a thread's neighbours are doubles. Between threads they are pairs. */
+template <bf_dtype D> struct by_doubles : by_pairs<D> {
+    typedef by_pairs<D> Pairs;
+    typedef typename Pairs::F F;
+    typedef typename Pairs::S S;
+    typedef typename Pairs::Sum Sum;
+    using Pairs::carried; /* up to the thread's elements */
+    using Pairs::margin;
+    using Pairs::start;
+    static constexpr int EACH = 5, COUNT = Pairs::COUNT;
+    static_assert(tile_of<S>::each <= 1 << EACH, "a thread has more elements");
+
+    double own;      /* the sum of the thread's elements so far */
+    double up, down; /* what is added to a sum of two doubles, so that the exact one lies between */
+
+    static __device__ __forceinline__ bool fits(const float_range<D> &r) {
+        const int top = F::exponent_of(r.most_field());
+        return Pairs::fits(r) && top - (F::exponent_of(r.least_field()) - F::bits) <= 53 - EACH;
+    }
+    static __device__ __forceinline__ by_doubles of(const bf_cuda_scan_params &p,
+                                                    const float_range<D> &r) {
+        return {Pairs::of(p, r), 0, 0, 0};
+    }
+    __device__ __forceinline__ void take(Sum *to, typename F::Bits bits) const {
+        to->high += F::decode(bits);
+    }
+    __device__ __forceinline__ void settle(Sum *to) const {
+        const double sum = to->high;
+        to->high = (sum + start) - start;
+        to->low = sum - to->high;
+    }
+    __device__ __forceinline__ void begin(const S &before_tile, const Sum &before) {
+        carried = before_tile;
+        carried.add(before.high);
+        carried.add(before.low);
+        carried.settle();
+        carried.least = min(carried.least, Pairs::least);
+        carried.most = max(carried.most, Pairs::most);
+        const double most = fabs(carried.high) + start * (1.0 / (1 << (COUNT - EACH)));
+        margin = fabs(carried.low) + carried.error(Pairs::p) + most * 0x1p-100 +
+                 fabs(carried.middle) * 0x1p-50;
+        up = carried.middle + (margin + most * 0x1p-50);
+        down = carried.middle - (margin + most * 0x1p-50);
+    }
+    template <class Usual>
+    __device__ __forceinline__ group_results next(Usual usual, const group<S> &g, bool skips) {
+        const double before = own;
+        group_results r;
+        r.wrong = 0;
+        const bool sure = with_dtype<D>(usual, Pairs::p.prefix.to, [&](auto to) {
+            bool all = !skips && margin < INFINITY;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) {
+                own += F::decode(g.x[k]);
+                if (k == 0 && skips) own = before;
+                if constexpr (to() == BF_F64) {
+                    all &=
+                        round_surely<to()>(carried.high, own, carried.middle, margin, &r.bits[k]);
+                } else {
+                    const double sum = carried.high + own;
+                    r.bits[k] = round_to(to(), sum + up, -0.0);
+                    all &= r.bits[k] == round_to(to(), sum + down, -0.0);
+                }
+            }
+            return all;
+        });
+        if (sure) return r;
+        S s = carried;
+        s.add(before);
+        return next_exactly<D>(Pairs::p, s, g, skips);
+    }
+};
+
 /* Any tile. */
 template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
     typedef float_sum<D> S;
@@ -332,11 +417,12 @@ template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
         of_all.most = max(carried.most, most);
         margin = of_all.margin(All::p);
     }
-    __device__ __forceinline__ group_results next(const group<S> &g, bool skips) {
+    template <class Usual>
+    __device__ __forceinline__ group_results next(Usual usual, const group<S> &g, bool skips) {
         const S before = All::s;
         group_results r;
         r.wrong = 0;
-        const bool sure = with_dtype<D>(All::p.prefix.to, [&](auto to) {
+        const bool sure = with_dtype<D>(usual, All::p.prefix.to, [&](auto to) {
             bool all = !skips && margin < INFINITY;
 #pragma unroll
             for (int k = 0; k < GROUP; k++) {
@@ -356,16 +442,23 @@ template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
 template <bf_dtype D> struct bf_cuda_scan::ways<float_sum<D>> {
     typedef float_range<D> Range;
     static constexpr int blocks = 4;
+    static __device__ __forceinline__ bool is_usual(const bf_cuda_scan_params &p) {
+        return p.prefix.to == D;
+    }
     template <class Run>
     static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &r,
                                                 const Run &run) {
+        constexpr bool has_doubles = D != BF_F64;
+        if constexpr (has_doubles)
+            if (by_doubles<D>::fits(r)) return run(by_doubles<D>::of(p, r), often());
         if (by_pairs<D>::fits(r))
-            run(by_pairs<D>::of(p, r));
+            run(by_pairs<D>::of(p, r), std::bool_constant<has_doubles>());
         else
             run(by_sums<D>{{p, float_sum<D>::none()},
                            r.is_zero() ? NO_EXPONENT : r.least_field(),
                            r.most_field(),
-                           0});
+                           0},
+                rarely());
     }
 };
 

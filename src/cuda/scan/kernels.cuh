@@ -274,8 +274,9 @@ template <class S> struct by_states {
         s.join(before);
     }
     /* Makes elements the next ones, the first one if it is not skipped. Returns the results behind
-     * each. */
-    __device__ __forceinline__ group_results next(const group<S> &g, bool skips) {
+     * each. Usual: ways<S>::is_usual. */
+    template <class Usual>
+    __device__ __forceinline__ group_results next(Usual, const group<S> &g, bool skips) {
         group_results r;
         const S before = s;
         r.wrong = 0;
@@ -289,14 +290,19 @@ template <class S> struct by_states {
     }
 };
 
-/* Other states have more ways, and what a tile's elements tell beforehand (Range) decides. */
+/* Other states have more ways, and what a tile's elements tell beforehand (Range) decides. A way
+ * that few tiles need is rare: its code is apart, so that it takes no registers from others. */
+typedef std::false_type often;
+typedef std::true_type rarely;
 template <class S> struct ways {
     typedef nothing_seen Range;
     static constexpr int blocks = 4; /* a multiprocessor holds so many at least */
+    /* Are results what S::Result is for? Usual ones replace elements in shared memory. */
+    static __device__ __forceinline__ bool is_usual(const bf_cuda_scan_params &) { return true; }
     template <class Run>
     static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &,
                                                 const Run &run) {
-        run(by_states<S>{p, S::none()});
+        run(by_states<S>{p, S::none()}, often());
     }
 };
 
@@ -346,27 +352,114 @@ __device__ __forceinline__ bool skips_first(const bf_cuda_scan_params &p, const 
     return p.exclusive && at.first == 0 && threadIdx.x == 0;
 }
 
-/* Tells the state of a tile. */
+/* Tells the state of a tile of which these are elements of this thread. */
+template <class S, class Way>
+__device__ __forceinline__ void tell_tile(const bf_cuda_scan_params &p, const tile_place &at,
+                                          const Way &way,
+                                          const typename S::Element (&x)[tile_of<S>::each]) {
+    typedef typename Way::Sum Sum;
+    Sum sum = Sum::none();
+#pragma unroll
+    for (int k = 0; k < tile_of<S>::each; k++) {
+        way.take(&sum, x[k]);
+        if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
+    }
+    way.settle(&sum);
+    const Sum all = join_threads(sum);
+    if (threadIdx.x == 0) tell(p.totals, at.tile, way.state(all));
+}
+
+template <class S, class Way>
+__device__ __noinline__ void tell_tile_apart(const bf_cuda_scan_params &p, tile_place at, Way way) {
+    typename S::Element x[tile_of<S>::each];
+    load<S, false>(p, at, 0, x);
+    tell_tile<S>(p, at, way, x);
+}
+
 template <class S>
 __device__ __forceinline__ void reduce_tile(const bf_cuda_scan_params &p, const tile_place &at) {
-    constexpr int each = tile_of<S>::each;
-    typename S::Element x[each];
+    typename S::Element x[tile_of<S>::each];
     typename ways<S>::Range range = ways<S>::Range::none();
     load<S, false>(p, at, 0, x);
 #pragma unroll
-    for (int k = 0; k < each; k++) range.see(x[k]);
-    ways<S>::scan(p, range.of_block(), [&](auto way) {
-        typedef typename decltype(way)::Sum Sum;
-        Sum sum = Sum::none();
-#pragma unroll
-        for (int k = 0; k < each; k++) {
-            way.take(&sum, x[k]);
-            if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
-        }
-        way.settle(&sum);
-        const Sum all = join_threads(sum);
-        if (threadIdx.x == 0) tell(p.totals, at.tile, way.state(all));
+    for (const typename S::Element &one : x) range.see(one);
+    ways<S>::scan(p, range.of_block(), [&](auto way, auto is_rare) {
+        if constexpr (is_rare())
+            tell_tile_apart<S>(p, at, way);
+        else
+            tell_tile<S>(p, at, way, x);
     });
+}
+
+/* Makes the results of a tile, which replace its elements where they are usual. Returns what is
+ * wrong with them. */
+template <class S, class Way>
+__device__ __forceinline__ int scan_elements(const bf_cuda_scan_params &p, const tile_place &at,
+                                             Way way, typename S::Element *elements,
+                                             const S &carried) {
+    typedef typename S::Element Element;
+    typedef typename S::Result Result;
+    typedef typename Way::Sum Sum;
+    typedef tile_of<S> T;
+    constexpr int each = T::each;
+    const int t = (int)threadIdx.x, own_first = t * (each + 1);
+    const int mine = at.n - t * each; /* elements of this thread, if over 0 */
+    Result *const results = (Result *)elements;
+    int wrong = 0;
+    own_elements<S> own;
+    if constexpr (!T::is_even) {
+#pragma unroll
+        for (int k = 0; k < each; k++) own.x[k] = elements[own_first + k];
+    }
+    const auto get = [&](int k) -> Element {
+        if constexpr (T::is_even)
+            return elements[own_first + k];
+        else
+            return own.x[k];
+    };
+    Sum sum = Sum::none(), all;
+    bool skips = skips_first<S>(p, at);
+    if (mine > 0) {
+#pragma unroll GROUP
+        for (int k = 0; k < each; k++) {
+            way.take(&sum, get(k));
+            if (k == 0 && skips) sum = Sum::none();
+        }
+    }
+    way.settle(&sum);
+    const Sum before = before_thread(sum, &all);
+    way.begin(carried, before);
+    const auto write = [&](auto is_usual) {
+#pragma unroll(T::is_even ? 1 : each / GROUP)
+        for (int from = 0; from < each && from < mine; from += GROUP) {
+            group<S> g;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) g.x[k] = get(from + k);
+            const group_results r = way.next(is_usual, g, skips);
+            skips = false;
+            wrong |= r.wrong;
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) {
+                const int i = t * each + from + k;
+                if (is_usual())
+                    results[own_first + from + k] = (Result)r.bits[k];
+                else if (i < at.n)
+                    store_bits(p.values, p.to_bytes, at.begin + i * at.step, r.bits[k]);
+            }
+        }
+    };
+    if (ways<S>::is_usual(p))
+        write(std::true_type());
+    else
+        write(std::false_type());
+    return wrong;
+}
+
+template <class S, class Way>
+__device__ __noinline__ int scan_elements_apart(const bf_cuda_scan_params &p, tile_place at,
+                                                Way way, typename S::Element *elements,
+                                                const S &carried) {
+    return scan_elements<S>(p, at, way, elements, carried);
 }
 
 /* Writes the results of a tile. */
@@ -379,8 +472,7 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
     __shared__ uint64_t room[(each + 1) * THREADS * T::widest / 8];
     __shared__ S carried;
     Element *const elements = (Element *)room;
-    Result *const results = (Result *)room;
-    const int t = (int)threadIdx.x, own_first = t * (each + 1);
+    const int t = (int)threadIdx.x;
     typename ways<S>::Range range = ways<S>::Range::none();
 #pragma unroll
     for (int from = 0; from < each; from += at_once) {
@@ -395,56 +487,18 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
     range = range.of_block();
     if (t == THREADS - 1) carried = at.first > 0 ? ask<S>(p.befores, at.tile) : S::none();
     __syncthreads();
-    own_elements<S> own;
-    if constexpr (!T::is_even) {
-#pragma unroll
-        for (int k = 0; k < each; k++) own.x[k] = elements[own_first + k];
-    }
-    const auto get = [&](int k) -> Element {
-        if constexpr (T::is_even)
-            return elements[own_first + k];
-        else
-            return own.x[k];
-    };
-    const int mine = at.n - t * each; /* elements of this thread, if over 0 */
-    const bool usual = p.to_bytes == (int)sizeof(Result);
     int wrong = 0;
-    ways<S>::scan(p, range, [&](auto way) {
-        typedef typename decltype(way)::Sum Sum;
-        Sum sum = Sum::none(), all;
-        if (mine > 0) {
-#pragma unroll GROUP
-            for (int k = 0; k < each; k++) {
-                way.take(&sum, get(k));
-                if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
-            }
-        }
-        way.settle(&sum);
-        const Sum before = before_thread(sum, &all);
-        way.begin(carried, before);
-#pragma unroll(T::is_even ? 1 : each / GROUP)
-        for (int from = 0; from < each && from < mine; from += GROUP) {
-            group<S> g;
-#pragma unroll
-            for (int k = 0; k < GROUP; k++) g.x[k] = get(from + k);
-            const group_results r = way.next(g, from == 0 && skips_first<S>(p, at));
-            wrong |= r.wrong;
-            if (usual) {
-#pragma unroll
-                for (int k = 0; k < GROUP; k++) results[own_first + from + k] = (Result)r.bits[k];
-            } else {
-#pragma unroll
-                for (int k = 0; k < GROUP; k++)
-                    if (from + k < mine)
-                        store_bits(p.values, p.to_bytes, at.begin + (t * each + from + k) * at.step,
-                                   r.bits[k]);
-            }
-        }
+    ways<S>::scan(p, range, [&](auto way, auto is_rare) {
+        if constexpr (is_rare())
+            wrong = scan_elements_apart<S>(p, at, way, elements, carried);
+        else
+            wrong = scan_elements<S>(p, at, way, elements, carried);
     });
     if ((wrong & UNSURE) && atomicExch(&p.unsure[at.line], 1u) != 0) wrong &= ~UNSURE;
     tell_wrong(p, wrong, at.line);
-    if (!usual) return;
+    if (!ways<S>::is_usual(p)) return;
     __syncthreads();
+    const Result *const results = (const Result *)room;
     Result *const values = (Result *)p.values + at.begin;
     if (at.n == T::elements && at.step == 1) {
 #pragma unroll
