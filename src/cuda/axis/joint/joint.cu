@@ -7,7 +7,13 @@
 
 namespace {
 
-enum { BATCH = 1 << 17, LEAST_PIECE = 1 << 11, LEAST_PIECE_ACROSS = 1 << 8 };
+enum {
+    BATCH = 1 << 17,
+    LEAST_PIECE = 1 << 11,
+    LEAST_PIECE_ACROSS = 1 << 8,
+    FEW = 64, /* elements of a fibre that a lane takes alone, where fibres are many */
+    MANY = 1 << 15
+};
 
 const bf_cuda_part_kind scratch_part = {}, words_part = {};
 
@@ -60,10 +66,11 @@ size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
 /* Divides fibres, so that all multiprocessors have some. */
 void set_pieces(const bf_cuda *cuda, bf_cuda_joint_params *q) {
     const bf_cuda_axis_layout &at = q->axis.at;
-    const int64_t threads = (int64_t)cuda->multiprocessors * bf_cuda_joint::THREADS;
+    const int64_t threads =
+        (int64_t)cuda->multiprocessors * bf_cuda_joint::HELD * bf_cuda_joint::THREADS;
     const int64_t lanes = q->axis.along ? BF_CUDA_WARP : 1;
     const int64_t most = bf_cuda_joint::FOLDS_MOST * bf_cuda_joint::ROWS * lanes;
-    const int64_t wanted = bf_cuda_ratio(2 * threads, batch_of(at) * lanes);
+    const int64_t wanted = bf_cuda_ratio(8 * threads, batch_of(at) * lanes);
     const int64_t least = q->axis.along ? LEAST_PIECE : LEAST_PIECE_ACROSS;
     q->piece = bf_cuda_least(bf_cuda_most(bf_cuda_ratio(at.length, wanted), least), most);
     q->pieces = bf_cuda_ratio(at.length, q->piece);
@@ -108,7 +115,7 @@ bf_status bf_cuda_axis_enqueue_joint(bf_context *context, const bf_cuda_axis_par
     const bf_parts parts = bf_parts_of(p.kind, p.dtype);
     bf_cuda_joint_params q = {};
     q.axis = p;
-    q.axis.along = bf_cuda_axis_is_along(p.at);
+    q.axis.along = bf_cuda_axis_is_along(p.at) && !(p.at.length <= FEW && p.at.results >= MANY);
     q.levels = levels_of(parts);
     q.blocks =
         bf_cuda_least((int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors, units_of(p.at));

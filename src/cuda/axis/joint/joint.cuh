@@ -24,9 +24,10 @@
 /* What the kernels share. The counters are 0 where a batch begins. */
 struct bf_cuda_joint_board {
     bf_cuda_joint::windows chosen;
-    unsigned long long units;  /* all units of longer marked results */
-    unsigned long long shorts; /* short ones */
-    unsigned slots;            /* long ones */
+    unsigned long long units;              /* all units of longer marked results */
+    unsigned long long shorts;             /* short ones */
+    unsigned slots;                        /* long ones */
+    unsigned long long taken, taken_short; /* tasks of windows.cu */
 };
 
 /* Elements [from, to) of a marked result. Several units of one add to words that they share: those

@@ -9,7 +9,6 @@ namespace {
 using namespace bf_cuda_joint;
 
 enum {
-    WARPS = THREADS / BF_CUDA_WARP,
     SAMPLES = 16, /* each lane takes so many */
     SHORT = 64,   /* elements of a segment that a lane takes alone */
     SPAN = 4096,  /* rows of longer ones that a warp takes at a time */
@@ -42,7 +41,10 @@ __global__ void choose_windows(const __grid_constant__ bf_cuda_joint_params q) {
         if (p.b != nullptr)
             bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p.dtype, p.b, line.b + at(1))));
     }
-    choose(bf_parts_of(p.kind, p.dtype), a, b, count / (SAMPLES * BF_CUDA_WARP), &q.board->chosen);
+    /* One fibre of 4096 may not fit, where numbers lie around 0. */
+    int spare = spare_for(count / (SAMPLES * BF_CUDA_WARP));
+    if (!rows) spare = min(spare, bf_bit_length((uint64_t)p.at.length) + 3);
+    choose<Source>(bf_parts_of(p.kind, p.dtype), a, b, spare, &q.board->chosen);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -50,16 +52,19 @@ __global__ void choose_windows(const __grid_constant__ bf_cuda_joint_params q) {
 template <class Source, bf_kind Kind, int Variant> struct adder {
     using Parts = parts<Kind, Variant>;
     const bf_cuda_joint_params &q;
+    room<Source, Parts::levels> *shared;
     level_sums sums;
     Parts all;
 
-    __device__ adder(const bf_cuda_joint_params &of, level_sums room) : q(of), sums(room) {
+    __device__ adder(const bf_cuda_joint_params &of, int64_t *memory)
+        : q(of), shared((room<Source, Parts::levels> *)memory), sums(shared->sums) {
         all.each([&](auto &part, int i, int) { part.window.open(q.board->chosen.bottom[i]); });
         for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
     }
     /* Takes elements `from`, from + step and so on below `end` of a line. Returns whether all fit.
      */
-    __device__ bool take(const bf_cuda_axis_line &line, int64_t from, int64_t end, int64_t step) {
+    __device__ __forceinline__ bool take(const bf_cuda_axis_line &line, int64_t from, int64_t end,
+                                         int step) {
         const bf_cuda_axis_params &p = q.axis;
         const bool plain = p.at.offsets != nullptr || p.at.reduced == 1;
         const int64_t step_a = bf_cuda_axis_step(p.at, 0), step_b = bf_cuda_axis_step(p.at, 1);
@@ -71,7 +76,8 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
         };
         bool fits = true;
         for (int64_t i = from; i < end; i += ROWS * step) {
-            fits &= take_rows<Source>(p.dtype, p.a, p.b, i, end, step, at_a, at_b, all);
+            fits &= take_rows<Source>(p.dtype, p.a, p.b, i, rows_of(i, end, step), step, at_a, at_b,
+                                      shared, all);
             all.each([&](auto &part, int, int level) { part.fold(sums + level); });
         }
         return fits;
@@ -103,10 +109,21 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
     }
 };
 
-/* The warps of a launch take tasks in turn. */
-template <class Take> __device__ __forceinline__ void each_task(int64_t count, const Take &take) {
-    const int64_t warp = (int64_t)blockIdx.x * WARPS + threadIdx.x / BF_CUDA_WARP;
-    for (int64_t i = warp; i < count; i += (int64_t)gridDim.x * WARPS) take(i);
+/* The warps of a launch take tasks when they have done others, where there are many several at a
+ * time. A warp asks for the next ones before it begins some. */
+template <class Take>
+__device__ __forceinline__ void each_task(unsigned long long *taken, int64_t count,
+                                          const Take &take) {
+    const int64_t warps = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP),
+                  each = count / (32 * warps) + 1;
+    const bool asks = threadIdx.x % BF_CUDA_WARP == 0;
+    unsigned long long next = asks ? atomicAdd(taken, 1ull) : 0;
+    for (;;) {
+        const int64_t first = (int64_t)__shfl_sync(~0u, next, 0) * each;
+        if (first >= count) return;
+        if (asks) next = atomicAdd(taken, 1ull);
+        for (int64_t task = first; task < min(first + each, count); task++) take(task);
+    }
 }
 
 /* ---- fibres ---------------------------------------------------------------------------------- */
@@ -116,7 +133,7 @@ template <class Adder> __device__ void take_fibres(const bf_cuda_joint_params &q
     const bool along = q.axis.along;
     const int64_t results = q.end - q.first;
     const int64_t groups = along ? results : (results + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
-    each_task(groups * q.pieces, [&](int64_t task) {
+    each_task(&q.board->taken, groups * q.pieces, [&](int64_t task) {
         int64_t piece;
         const int64_t group = bf_cuda_axis_divide(task, q.pieces, &piece);
         const int64_t r = q.first + (along ? group : group * BF_CUDA_WARP + lane);
@@ -135,7 +152,7 @@ template <class Adder> __device__ void take_fibres(const bf_cuda_joint_params &q
 /* Short segments: a lane takes one, or a column of one. */
 template <class Adder> __device__ void take_short(const bf_cuda_joint_params &q, Adder &sums) {
     const int64_t groups = (q.end - q.first + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
-    each_task(groups, [&](int64_t group) {
+    each_task(&q.board->taken_short, groups, [&](int64_t group) {
         const int64_t r = q.first + group * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
         const bf_cuda_axis_line line = bf_cuda_axis_line_of(q.axis.at, r < q.end ? r : q.first);
         const bool is_mine = r < q.end && line.length <= SHORT;
@@ -178,7 +195,7 @@ template <class Adder> __device__ void take_long(const bf_cuda_joint_params &q, 
     const bool columns = at.width >= LEAST_COLUMNS;
     const int64_t span = columns ? SPAN_OF_COLUMNS : SPAN;
     const int64_t groups = columns ? (at.width + BF_CUDA_WARP - 1) / BF_CUDA_WARP : 1;
-    each_task((rows + span - 1) / span * groups, [&](int64_t task) {
+    each_task(&q.board->taken, (rows + span - 1) / span * groups, [&](int64_t task) {
         int64_t group;
         const int64_t from = begin + bf_cuda_axis_divide(task, groups, &group) * span;
         const int64_t end = min(from + span, begin + rows);
@@ -200,8 +217,9 @@ template <class Adder> __device__ void take_long(const bf_cuda_joint_params &q, 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 template <class Source, bf_kind Kind, int Variant>
-__device__ __forceinline__ void take_all(const bf_cuda_joint_params &q, level_sums room) {
-    adder<Source, Kind, Variant> sums(q, room);
+__device__ __forceinline__ void take_all(const bf_cuda_joint_params &q) {
+    extern __shared__ int64_t shared[];
+    adder<Source, Kind, Variant> sums(q, shared);
     if (q.axis.at.offsets == nullptr) {
         take_fibres(q, sums);
     } else {
@@ -210,23 +228,28 @@ __device__ __forceinline__ void take_all(const bf_cuda_joint_params &q, level_su
     }
 }
 
-template <class Source, bf_kind Kind>
-__global__ void __launch_bounds__(THREADS)
+/* Does nothing where another variant was chosen. */
+template <class Source, bf_kind Kind, int Variant>
+__global__ void __launch_bounds__(THREADS, HELD)
     add_in_windows(const __grid_constant__ bf_cuda_joint_params q) {
-    extern __shared__ int64_t room[][THREADS];
-    if (bf_cuda_axis_is_wrong(q.axis)) return;
-    switch (q.board->chosen.variant) {
-    case 0: take_all<Source, Kind, 0>(q, room); break;
-    case 1: take_all<Source, Kind, 1>(q, room); break;
-    default: take_all<Source, Kind, 2>(q, room);
-    }
+    if (q.board->chosen.variant == Variant && !bf_cuda_axis_is_wrong(q.axis))
+        take_all<Source, Kind, Variant>(q);
+}
+
+template <class Source, bf_kind Kind, int Variant>
+cudaError_t launch_of_variant(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    const size_t shared = sizeof(room<Source, parts<Kind, Variant>::levels>);
+    const int64_t many = (int64_t)1 << 32; /* warps without a task end at once */
+    return launch_resident(cuda, add_in_windows<Source, Kind, Variant>, shared, many, q);
 }
 
 template <class Source, bf_kind Kind>
 cudaError_t launch_of_kind(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    const size_t shared = sizeof(int64_t[parts<Kind, VARIANTS - 1>::levels][THREADS]);
-    return bf_cuda_launch(cuda, add_in_windows<Source, Kind>,
-                          {cuda->multiprocessors, THREADS, shared, false, false}, q);
+    constexpr int first = Source::first;
+    cudaError_t error = launch_of_variant<Source, Kind, first>(cuda, q);
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 1>(cuda, q);
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 2>(cuda, q);
+    return error;
 }
 
 template <class Source> cudaError_t launch_of(const bf_cuda *cuda, const bf_cuda_joint_params &q) {

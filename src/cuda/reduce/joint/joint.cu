@@ -16,16 +16,18 @@ using namespace bf_cuda_joint;
 
 enum {
     CHUNK = ROWS * BF_CUDA_WARP,
-    SAMPLES = 16, /* each lane takes so many */
+    SAMPLES = 16,   /* each lane takes so many */
+    LONG = 1 << 23, /* elements */
     LIMBS_THREADS = 512,
     LIMBS_BLOCKS = 2 /* a multiprocessor has shared memory for the columns of both */
 };
 
-/* What the kernels of a call share. */
+/* What the kernels of a call share; 0 at first. */
 struct joint_board {
     windows chosen;
     unsigned listed; /* chunks that go to limbs */
     level_sum sums[LEVELS_MOST];
+    int64_t words[BF_PARTS_WORDS_MAX]; /* what limbs are added to */
 };
 
 struct joint_params {
@@ -34,8 +36,7 @@ struct joint_params {
     bf_kind kind;
     bf_dtype dtype;
     joint_board *board;
-    unsigned *list;
-    int64_t *words; /* what limbs are added to */
+    unsigned *list; /* the chunks that go to limbs; NULL: all do */
 };
 
 /* One warp chooses the windows. */
@@ -48,24 +49,30 @@ template <class Source> __global__ void choose_windows(joint_params p) {
         bf_cuda_extent_join(&a, bf_cuda_extent(Source::at(p.dtype, p.a, at)));
         if (p.b != nullptr) bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p.dtype, p.b, at)));
     }
-    choose(bf_parts_of(p.kind, p.dtype), a, b, p.count / (SAMPLES * BF_CUDA_WARP),
-           &p.board->chosen);
+    const int below =
+        p.count < LONG ? spare_for(p.count / (SAMPLES * BF_CUDA_WARP)) : Source::spare;
+    choose<Source>(bf_parts_of(p.kind, p.dtype), a, b, below, &p.board->chosen);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 template <class Source, class Parts>
-__device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk, Parts &all) {
+__device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk,
+                                           room<Source, Parts::levels> *room, Parts &all) {
     const auto itself = [](int64_t i) { return i; };
     const int64_t first = chunk * CHUNK + threadIdx.x % BF_CUDA_WARP;
+    const int rows = rows_of(first, p.count, BF_CUDA_WARP);
     const bool fits =
-        take_rows<Source>(p.dtype, p.a, p.b, first, p.count, BF_CUDA_WARP, itself, itself, all);
+        take_rows<Source>(p.dtype, p.a, p.b, first, rows, BF_CUDA_WARP, itself, itself, room, all);
     return __all_sync(~0u, fits);
 }
 
 template <class Source, bf_kind Kind, int Variant>
-__device__ __forceinline__ void take_chunks(const joint_params &p, level_sums sums) {
+__device__ __forceinline__ void take_chunks(const joint_params &p) {
     using Parts = parts<Kind, Variant>;
+    extern __shared__ int64_t shared[];
+    const auto room = (bf_cuda_joint::room<Source, Parts::levels> *)shared;
+    const level_sums sums = room->sums;
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
     Parts all;
@@ -75,7 +82,7 @@ __device__ __forceinline__ void take_chunks(const joint_params &p, level_sums su
 #pragma unroll 1
     for (int64_t chunk = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
          chunk < p.chunks; chunk += step) {
-        if (take_chunk<Source>(p, chunk, all)) {
+        if (take_chunk<Source>(p, chunk, room, all)) {
             all.each([&](auto &part, int, int level) { part.fold(sums + level); });
             continue;
         }
@@ -93,24 +100,20 @@ __device__ __forceinline__ void take_chunks(const joint_params &p, level_sums su
     }
 }
 
-template <class Source, bf_kind Kind>
-__global__ void __launch_bounds__(THREADS) take_in_windows(joint_params p) {
-    extern __shared__ int64_t sums[][THREADS];
-    switch (p.board->chosen.variant) {
-    case 0: take_chunks<Source, Kind, 0>(p, sums); break;
-    case 1: take_chunks<Source, Kind, 1>(p, sums); break;
-    default: take_chunks<Source, Kind, 2>(p, sums);
-    }
+/* Does nothing where another variant was chosen. */
+template <class Source, bf_kind Kind, int Variant>
+__global__ void __launch_bounds__(THREADS, HELD) take_in_windows(joint_params p) {
+    if (p.board->chosen.variant == Variant) take_chunks<Source, Kind, Variant>(p);
 }
 
 /* ---- in limbs ---------------------------------------------------------------------------------
  */
 
-/* Takes the elements of n listed chunks (list NULL: of the first n). */
 template <bf_kind Kind>
-__global__ void __launch_bounds__(LIMBS_THREADS, LIMBS_BLOCKS)
-    take_in_limbs(joint_params p, int64_t n) {
+__global__ void __launch_bounds__(LIMBS_THREADS, LIMBS_BLOCKS) take_in_limbs(joint_params p) {
     extern __shared__ unsigned columns[];
+    const int64_t n = p.list != nullptr ? (int64_t)p.board->listed : p.chunks;
+    if (blockIdx.x * (int64_t)LIMBS_THREADS >= n * CHUNK) return;
     const bf_parts parts = bf_parts_of(Kind, p.dtype);
     const int bytes = bf_dtype_bytes(p.dtype);
     bf_cuda_joint_limbs limbs;
@@ -126,8 +129,8 @@ __global__ void __launch_bounds__(LIMBS_THREADS, LIMBS_BLOCKS)
                          p.b != nullptr ? bf_cuda_element::load_bits(p.b, bytes, i) : 0);
     }
     __syncthreads();
-    limbs.add_counters(p.words);
-    bf_cuda_joint_limbs_fold(parts, columns, p.words);
+    limbs.add_counters(p.board->words);
+    bf_cuda_joint_limbs_fold(parts, columns, p.board->words);
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -142,16 +145,21 @@ bf_status check(const joint_call *c, cudaError_t error) {
     return bf_cuda_check(c->context, error, "sums of powers or of pairs");
 }
 
+template <class Source, bf_kind Kind, int Variant>
+cudaError_t launch_of_variant(const joint_call *c) {
+    const size_t shared = sizeof(room<Source, parts<Kind, Variant>::levels>);
+    return launch_resident(c->context->cuda, take_in_windows<Source, Kind, Variant>, shared,
+                           c->params.chunks, c->params);
+}
+
 template <class Source, bf_kind Kind> cudaError_t launch_of_kind(const joint_call *c) {
-    const joint_params &p = c->params;
-    const bf_cuda *cuda = c->context->cuda;
-    const size_t shared = sizeof(int64_t[parts<Kind, VARIANTS - 1>::levels][THREADS]);
-    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, p.chunks, THREADS / BF_CUDA_WARP, 1), THREADS,
-                                 shared, false, false};
-    choose_windows<Source><<<1, BF_CUDA_WARP, 0, cuda->stream>>>(p);
-    const cudaError_t error = cudaGetLastError();
-    return error == cudaSuccess ? bf_cuda_launch(cuda, take_in_windows<Source, Kind>, shape, p)
-                                : error;
+    constexpr int first = Source::first;
+    choose_windows<Source><<<1, BF_CUDA_WARP, 0, c->context->cuda->stream>>>(c->params);
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first>(c);
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 1>(c);
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 2>(c);
+    return error;
 }
 
 template <class Source> cudaError_t launch_of(const joint_call *c) {
@@ -184,53 +192,41 @@ void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
     }
 }
 
-cudaError_t launch_in_limbs(const joint_call *c, int64_t n) {
+bf_status take_in_limbs(const joint_call *c) {
     const joint_params &p = c->params;
     const bf_cuda *cuda = c->context->cuda;
-    const int64_t elements = n * CHUNK < p.count ? n * CHUNK : p.count;
-    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, elements, LIMBS_THREADS, LIMBS_BLOCKS),
+    const bf_cuda_shape shape = {bf_cuda_blocks(cuda, p.count, LIMBS_THREADS, LIMBS_BLOCKS),
                                  LIMBS_THREADS, bf_cuda_joint_limbs_bytes(c->parts), false, false};
     switch (p.kind) {
-    case BF_KIND_POWERS: return bf_cuda_launch(cuda, take_in_limbs<BF_KIND_POWERS>, shape, p, n);
+    case BF_KIND_POWERS:
+        return check(c, bf_cuda_launch(cuda, take_in_limbs<BF_KIND_POWERS>, shape, p));
     case BF_KIND_COMOMENTS:
-        return bf_cuda_launch(cuda, take_in_limbs<BF_KIND_COMOMENTS>, shape, p, n);
-    default: return bf_cuda_launch(cuda, take_in_limbs<BF_KIND_WEIGHTED>, shape, p, n);
+        return check(c, bf_cuda_launch(cuda, take_in_limbs<BF_KIND_COMOMENTS>, shape, p));
+    default: return check(c, bf_cuda_launch(cuda, take_in_limbs<BF_KIND_WEIGHTED>, shape, p));
     }
 }
 
-/* Takes n chunks in limbs, into words. */
-bf_status absorb_in_limbs(joint_call *c, int64_t n, int64_t *words) {
-    bf_context *context = c->context;
-    const int width = c->parts.words;
-    const size_t bytes = (size_t)width * sizeof(int64_t);
-    int64_t sums[BF_PARTS_WORDS_MAX];
-    c->params.words = (int64_t *)bf_cuda_alloc(context, bytes);
-    if (c->params.words == NULL) return BF_E_MEMORY;
-    bf_status status = check(c, cudaMemsetAsync(c->params.words, 0, bytes, context->cuda->stream));
-    if (status == BF_OK) status = check(c, launch_in_limbs(c, n));
-    if (status == BF_OK) status = bf_cuda_copy(context, sums, c->params.words, bytes);
-    status = status == BF_OK ? bf_cuda_wait(context, cudaSuccess, "sums in limbs") : status;
-    if (status == BF_OK)
-        for (int i = 0; i < width; i++) words[i] += sums[i];
-    bf_cuda_free(context, c->params.words);
-    return status;
-}
-
-/* Elements in windows, then those chunks that did not fit, in limbs. */
-bf_status absorb_floats(joint_call *c, int64_t *words) {
+/* Elements in windows, if they are doubles, then those chunks that did not fit, in limbs. */
+bf_status absorb(joint_call *c, int64_t *words) {
     bf_context *context = c->context;
     joint_params *p = &c->params;
+    const bool has_windows = has_doubles(p->dtype);
     joint_board board;
     p->board = (joint_board *)bf_cuda_alloc(context, sizeof board);
-    p->list = (unsigned *)bf_cuda_alloc(context, (size_t)p->chunks * sizeof *p->list);
-    bf_status status = p->board != NULL && p->list != NULL ? BF_OK : BF_E_MEMORY;
+    if (has_windows)
+        p->list = (unsigned *)bf_cuda_alloc(context, (size_t)p->chunks * sizeof *p->list);
+    const bool has_list = p->list != NULL || !has_windows;
+    bf_status status = p->board != NULL && has_list ? BF_OK : BF_E_MEMORY;
     if (status == BF_OK)
         status = check(c, cudaMemsetAsync(p->board, 0, sizeof board, context->cuda->stream));
-    if (status == BF_OK) status = take_in_windows(c);
+    if (status == BF_OK && has_windows) status = take_in_windows(c);
+    if (status == BF_OK) status = take_in_limbs(c);
     if (status == BF_OK) status = bf_cuda_copy(context, &board, p->board, sizeof board);
     if (status == BF_OK) status = bf_cuda_wait(context, cudaSuccess, "sums of powers or of pairs");
-    if (status == BF_OK) add_sums(c, &board, words);
-    if (status == BF_OK && board.listed > 0) status = absorb_in_limbs(c, board.listed, words);
+    if (status == BF_OK) {
+        if (has_windows) add_sums(c, &board, words);
+        for (int i = 0; i < c->parts.words; i++) words[i] += board.words[i];
+    }
     bf_cuda_free(context, p->list);
     bf_cuda_free(context, p->board);
     return status;
@@ -247,8 +243,7 @@ bf_status absorb_some(bf_context *context, const bf_job *job, int64_t first, int
     c.params.chunks = (n + CHUNK - 1) / CHUNK;
     c.params.kind = job->kind;
     c.params.dtype = job->dtype;
-    bf_status status = has_doubles(job->dtype) ? absorb_floats(&c, words)
-                                               : absorb_in_limbs(&c, c.params.chunks, words);
+    const bf_status status = absorb(&c, words);
     if (status != BF_OK) return status;
     words[BF_SUM_COUNT] += n;
     bf_sum_carry(job->kind, job->dtype, words);

@@ -6,23 +6,26 @@
 
 #include "cuda/reduce/sum_window.cuh"
 #include "cuda/runtime/element.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/ptx.cuh"
 
 namespace bf_cuda_joint {
 
 enum {
-    THREADS = 512,
+    THREADS = 128,
+    HELD = 4,  /* a multiprocessor holds so many blocks at least */
     ROWS = 32, /* elements that a thread takes before it folds: no level gets more than six deposits
                   of each */
-    AHEAD = 4, /* it loads so many at a time */
-    VARIANTS = 3,
+    AT_ONCE = 4, /* it takes so many at a time, and copies as many that come next */
+    VARIANTS = 4,
     FOLDS_MOST = 1 << 11 /* folds of a thread: their sums stay below 2^63 */
 };
 
 /* The levels of a window of terms of so many factors. */
 __host__ __device__ constexpr int levels_of(int factors, int variant) {
-    return variant == 0 ? factors + 1 : (variant + 1) * factors;
+    return variant == 1 ? factors + 1 : (variant == 0 ? 1 : variant) * factors;
 }
-enum { LEVELS_MOST = levels_of(1, 2) + levels_of(2, 2) + levels_of(3, 2) + levels_of(4, 2) };
+enum { LEVELS_MOST = levels_of(1, 3) + levels_of(2, 3) + levels_of(3, 3) + levels_of(4, 3) };
 
 /* Do windows take elements of this dtype? Integers of 64 bits go to limbs alone. */
 static inline bool has_doubles(bf_dtype dtype) {
@@ -59,21 +62,29 @@ struct windows {
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* Elements as doubles. is_wide: their products may need two. checked: products of four may leave
- * the range of doubles. */
+ * the range of doubles. Three variants of windows are tried, from `first` on. Those of a long array
+ * have `spare` bits to spare. One number around 0 in 2^k is 2^k times less than others, so that
+ * 2^(1 - spare) of its chunks do not fit; that costs less than one level more. */
+enum { TRIED = 3 };
 struct of_f64 {
+    typedef double Element;
     static constexpr bool is_wide = true, checked = true;
+    static constexpr int first = 1, spare = 10;
     static __device__ __forceinline__ double at(bf_dtype, const void *x, int64_t i) {
         return ((const double *)x)[i];
     }
 };
 struct of_f32 {
+    typedef float Element;
     static constexpr bool is_wide = false, checked = false;
+    static constexpr int first = 0, spare = 7;
     static __device__ __forceinline__ double at(bf_dtype, const void *x, int64_t i) {
         return (double)((const float *)x)[i];
     }
 };
 struct of_others {
     static constexpr bool is_wide = true, checked = false;
+    static constexpr int first = 1, spare = 10;
     static __device__ __forceinline__ double at(bf_dtype dtype, const void *x, int64_t i) {
         switch (dtype) {
 #define BF_X(id, ...)                                                                              \
@@ -96,8 +107,7 @@ struct misfit_bits {
     __device__ __forceinline__ bool any() const { return left != 0 || moved >> 20 != 0; }
 };
 
-/* The sums of the levels at the end of each chunk, of each thread: shared memory [level][thread].
- */
+/* The sums of levels, of each thread: shared memory [level][thread]. */
 using level_sums = int64_t (*)[THREADS];
 
 /* The sum of terms of one part. */
@@ -245,17 +255,24 @@ static __device__ bool place(const bf_parts &parts, bf_extent a, bf_extent b, in
     return holds;
 }
 
-/* By a warp: the first variant whose windows hold the samples of its lanes, among so many elements
- * for each, with what is to spare. */
-static __device__ void choose(const bf_parts &parts, bf_extent a, bf_extent b, int64_t each,
+/* By a warp: the first variant whose windows hold the samples of its lanes, with so many bits to
+ * spare below. */
+template <class Source>
+static __device__ void choose(const bf_parts &parts, bf_extent a, bf_extent b, int below,
                               windows *chosen) {
-    const int below = bf_bit_length((uint64_t)each) + BF_CUDA_SPARE;
     a = bf_cuda_extent_warp(a);
     b = bf_cuda_extent_warp(b);
     if (threadIdx.x % BF_CUDA_WARP != 0) return;
-    int variant = 0;
-    while (!place(parts, a, b, below, variant, chosen->bottom) && variant < VARIANTS - 1) variant++;
+    int variant = Source::first;
+    while (!place(parts, a, b, below, variant, chosen->bottom) &&
+           variant < Source::first + TRIED - 1)
+        variant++;
     chosen->variant = variant;
+}
+
+/* Bits to spare, so that hardly any element does not fit: a sample was taken of so many. */
+static __device__ int spare_for(int64_t each) {
+    return bf_bit_length((uint64_t)each) + BF_CUDA_SPARE;
 }
 
 /* ---- elements in windows --------------------------------------------------------------------- */
@@ -267,30 +284,90 @@ template <class Source> static __device__ __forceinline__ bool is_far(double x) 
     return (high | (unsigned)__double2loint(x)) != 0;
 }
 
-/* Takes elements `from`, from + step and so on of a thread, as many as ROWS of those below `end`:
- * place_a(i), place_b(i) say where number i is. Returns whether all fit. */
+/* How many of the elements `from`, from + step and so on below `end` a thread takes at a time. */
+static __device__ __forceinline__ int rows_of(int64_t from, int64_t end, int step) {
+    const int64_t rows = (end - from + step - 1) / step;
+    return rows < ROWS ? (int)rows : ROWS;
+}
+
+/* Elements of an array that threads take soon, in shared memory: copies to it go on while others
+ * are added, where registers would keep loads from being early. */
+template <class Source> struct lookahead {
+    typedef typename Source::Element Element;
+    Element held[2 * AT_ONCE][THREADS];
+    __device__ __forceinline__ void begin(const void *x, int64_t i, int row) {
+        bf_cuda_begin_copy<sizeof(Element)>(&held[row % (2 * AT_ONCE)][threadIdx.x],
+                                            (const Element *)x + i);
+    }
+    __device__ __forceinline__ double get(bf_dtype, const void *, int64_t, int row) const {
+        return (double)held[row % (2 * AT_ONCE)][threadIdx.x];
+    }
+};
+/* Elements of fewer bytes are loaded when they are taken. */
+template <> struct lookahead<of_others> {
+    __device__ __forceinline__ void begin(const void *, int64_t, int) {}
+    __device__ __forceinline__ double get(bf_dtype dtype, const void *x, int64_t i, int) const {
+        return of_others::at(dtype, x, i);
+    }
+};
+
+/* A block's shared memory. */
+template <class Source, int levels> struct room {
+    int64_t sums[levels][THREADS]; /* each thread's, of each level */
+    lookahead<Source> a, b;
+};
+
+/* Takes elements `from`, from + step and so on of a thread, so many: place_a(i), place_b(i) say
+ * where number i is. Returns whether all fit. */
 template <class Source, class Parts, class PlaceA, class PlaceB>
-static __device__ __forceinline__ bool
-take_rows(bf_dtype dtype, const void *a, const void *b, int64_t from, int64_t end, int64_t step,
-          const PlaceA &place_a, const PlaceB &place_b, Parts &all) {
+static __device__ __forceinline__ bool take_rows(bf_dtype dtype, const void *a, const void *b,
+                                                 int64_t from, int rows, int step,
+                                                 const PlaceA &place_a, const PlaceB &place_b,
+                                                 room<Source, Parts::levels> *room, Parts &all) {
     misfit_bits misfit = {0, 0};
     bool far = false;
-#pragma unroll 1
-    for (int row = 0; row < ROWS && from + row * step < end; row += AHEAD) {
-        double x[AHEAD], y[AHEAD];
+    const auto begin = [&](int row) {
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int64_t i = from + (row + k) * step;
-            x[k] = i < end ? Source::at(dtype, a, place_a(i)) : 0;
-            y[k] = Parts::pairs && i < end ? Source::at(dtype, b, place_b(i)) : 0;
+        for (int k = 0; k < AT_ONCE; k++, row++) {
+            if (row >= rows) continue;
+            room->a.begin(a, place_a(from + (int64_t)row * step), row);
+            if (Parts::pairs) room->b.begin(b, place_b(from + (int64_t)row * step), row);
         }
+        bf_cuda_end_group();
+    };
+    begin(0);
+    begin(AT_ONCE);
+#pragma unroll 1
+    for (int row = 0; row < rows; row += AT_ONCE) {
+        double x[AT_ONCE], y[AT_ONCE];
+        bf_cuda_wait_for_groups<1>();
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int64_t i = from + (int64_t)(row + k) * step;
+            const bool is_there = row + k < rows;
+            x[k] = is_there ? room->a.get(dtype, a, place_a(i), row + k) : 0;
+            y[k] = Parts::pairs && is_there ? room->b.get(dtype, b, place_b(i), row + k) : 0;
+        }
+        begin(row + 2 * AT_ONCE);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
             far |= is_far<Source>(x[k]) | (Parts::pairs && is_far<Source>(y[k]));
             all.template take<Source::is_wide>(x[k], y[k], misfit);
         }
     }
     return !(misfit.any() || far);
+}
+
+/* Launches blocks of THREADS for so many tasks of a warp, no more than the GPU holds at once. */
+template <class Params>
+static cudaError_t launch_resident(const bf_cuda *cuda, void (*kernel)(Params), size_t shared,
+                                   int64_t tasks, const Params &p) {
+    bf_cuda_shape shape = {1, THREADS, shared, false, true};
+    int blocks = 1;
+    const cudaError_t error = bf_cuda_occupancy(cuda, (const void *)kernel, shape, &blocks);
+    constexpr int warps = THREADS / BF_CUDA_WARP;
+    shape.blocks = bf_cuda_blocks(cuda, tasks, warps, blocks);
+    return error == cudaSuccess ? bf_cuda_launch(cuda, kernel, shape, p) : error;
 }
 
 } // namespace bf_cuda_joint
