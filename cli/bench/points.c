@@ -41,7 +41,7 @@ static const row rows[] = {
     {&work_expression, "expression", "f64", "sqrt(a*a+b*b)", "normal", 2, CPU | HOST},
     {&work_expression, "expression", "f64", "c=(a-b)**2", "normal", 3, CPU | HOST},
     {&work_reduce, "sum", "f64", "wide", "wide", 1, CPU | STREAM | HOST},
-    {&work_reduce, "sum", "f64", "full", "full", 1, STREAM | HOST},
+    {&work_reduce, "sum", "f64", "full", "full", 1, CPU | STREAM | HOST},
     {&work_reduce, "sum", "f32", "uniform", "uniform", 1, CPU | STREAM},
     {&work_reduce, "sum", "f32", "normal", "normal", 1, CPU | STREAM | HOST | PAGEABLE},
     {&work_reduce, "dot", "f32", "normal", "normal", 2, CPU | STREAM | HOST},

@@ -341,6 +341,43 @@ static void impossible_extremes_are_refused(void **unused) {
     assert_int_equal(load_with_word(m, INDEX, 1), BF_E_STATE);
 }
 
+/* A chunk, and what a state of it is by the rules. */
+typedef struct ruled {
+    bf_reduction op;
+    const bf_array *a, *b;
+    const bf_state *by_rules;
+} ruled;
+
+static void check_by_rules(bf_context *with, void *data) {
+    const ruled *r = data;
+    bf_state *s = part(with, r->op, r->a, r->b, 0, r->a->shape[0]);
+    assert_same_state(s, r->by_rules);
+    bf_state_destroy(s);
+}
+
+/* Sums of all exponents have loops of their own. The generic instruction set has none. */
+static void all_exponents_sum_as_by_the_rules(void **unused) {
+    (void)unused;
+    enum { MOST = 32768 + 3 };
+    static double x[MOST], y[MOST];
+    static const int sizes[] = {383, 384, 385, 1003, 4099, MOST};
+    static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_SUMSQ, BF_DOT};
+    bf_context *rules = make_context("generic", 1);
+    for (int i = 0; i<6 * 2 * 2; i += CASE_STEP> 1 ? 5 : 1) {
+        const bf_dtype dtype = i % 2 ? BF_F32 : BF_F64;
+        const int n = sizes[i / 4];
+        fill_with_zeros(dtype, x, n, KIND_FULL, 5, i / 2 % 2 == 1, (uint64_t)i);
+        fill_with_zeros(dtype, y, n, KIND_FULL, 7, i / 2 % 2 == 1, (uint64_t)i + 100);
+        const bf_array a = bf_array_of(dtype, x, n), b = bf_array_of(dtype, y, n);
+        for (int k = 0; k < 4; k++) {
+            bf_state *expected = part(rules, ops[k], &a, &b, 0, n);
+            on_every_context(check_by_rules, &(ruled){ops[k], &a, &b, expected});
+            bf_state_destroy(expected);
+        }
+    }
+    bf_context_destroy(rules);
+}
+
 static void counts_end_at_two_to_the_62(void **unused) {
     (void)unused;
     double zero = -0.0;
@@ -495,6 +532,7 @@ UNIT_TESTS(state) {
         cmocka_unit_test(forged_headers_are_refused),
         cmocka_unit_test(impossible_sums_are_refused),
         cmocka_unit_test(impossible_extremes_are_refused),
+        cmocka_unit_test(all_exponents_sum_as_by_the_rules),
         cmocka_unit_test(counts_end_at_two_to_the_62),
         cmocka_unit_test(only_states_of_one_kind_merge),
         cmocka_unit_test(a_state_merges_with_itself),

@@ -1,5 +1,6 @@
 /* The loops of reductions over every integer type, and the table of all, for the instruction set
  * that includes this after sum_loops.h, product_loops.h and, for f32 and f64, extreme_loops.h. */
+#include "cpu/reduce/exponent_loops.h"
 #include "cpu/reduce/measure_loops.h"
 #include "cpu/reduce/reduce.h"
 #include "cpu/runtime/vector.h"
@@ -22,6 +23,8 @@ static const bf_reduce_loops reduce_loops = {
     .sum_terms_f32 = sum_terms_f32,
     .measure_f64 = measure_f64,
     .measure_f32 = measure_f32,
+    .by_exponent_f64 = by_exponent_f64,
+    .by_exponent_f32 = by_exponent_f32,
     .split_f64 = split_f64,
     .split_f32 = split_f32,
     .integer_sum = {INTEGER_ENTRIES(sum_)},

@@ -35,6 +35,25 @@ typedef bool (*bf_measure_loop)(const void *a, const void *b, size_t n, double *
 typedef bool (*bf_computed_loop)(const bf_computed *terms, size_t n, int bottom, int levels,
                                  int64_t *sums);
 
+/* What terms of all exponents sum to: low + high * 2^BF_EXPONENT_LOW in units of 2^(32 k + unit),
+ * for each k. */
+enum {
+    BF_EXPONENT_LOW = 42,
+    BF_EXPONENT_BINS = 64, /* for elements, and for products of f32 */
+    BF_EXPONENT_UNIT = -1074,
+    BF_EXPONENT_BINS_PAIRS = 160, /* for products of f64 */
+    BF_EXPONENT_UNIT_PAIRS = -1074 - 2 * 1022
+};
+typedef struct bf_exponent_sum {
+    int64_t low, high;
+} bf_exponent_sum;
+
+/* Sums at most BF_SPAN doubles, or floats, or their products with those at b (unless that is NULL)
+ * by exponent. *zeros becomes the number of terms that are -0. False: there is a NaN or infinity,
+ * and sums[] means nothing. */
+typedef bool (*bf_exponent_loop)(const void *a, const void *b, size_t n, bf_exponent_sum *sums,
+                                 int64_t *zeros);
+
 /* Splits the products of a and b: p = a * b rounded, and e = a * b - p; of f32 it widens a to x,
  * and p is exact. Arrays of doubles are filled up to whole vectors. False: some p + e may not be a
  * * b, as a factor is too large or too small, infinite or NaN. */
@@ -66,6 +85,7 @@ typedef struct bf_reduce_loops {
     bf_dot_loop dot_f64, dot_f32;
     bf_computed_loop sum_terms_f64, sum_terms_f32;
     bf_measure_loop measure_f64, measure_f32;
+    bf_exponent_loop by_exponent_f64, by_exponent_f32;
     bf_split_loop split_f64, split_f32;
     bf_integer_sum_loop integer_sum[BF_DTYPES];
     bf_integer_dot_loop integer_dot[BF_DTYPES]; /* up to 32 bits */

@@ -1,5 +1,6 @@
 /* Exact sums and dot products on one thread: floats by the loops, in windows; floats that fit none,
- * by the rules, element by element. The result never depends on the path. */
+ * by exponent, in bins; a few of these by the rules, element by element. The result never depends
+ * on the path. */
 #include "cpu/reduce/reduce.h"
 
 #include "base/double.h"
@@ -7,9 +8,10 @@
 #include "rules/reduce/sum_window.h"
 
 enum {
-    RULES_BELOW = 48,  /* elements for which a window is not worth finding */
-    SAMPLE_LEAST = 64, /* elements that the first window is chosen by: one in */
-    SAMPLE_SHARE = 32, /* SAMPLE_SHARE, but neither fewer nor more than these */
+    RULES_BELOW = 48,     /* elements for which a window is not worth finding */
+    EXPONENTS_FROM = 384, /* elements for which bins are worth emptying */
+    SAMPLE_LEAST = 64,    /* elements that the first window is chosen by: one in */
+    SAMPLE_SHARE = 32,    /* SAMPLE_SHARE, but neither fewer nor more than these */
     SAMPLE_MOST = 256,
     MEASURED = 1024,  /* elements that are measured at a time */
     BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
@@ -76,6 +78,40 @@ static void add_by_rules(const series *s) {
         for (size_t i = 0; i < s->n; i++) add_term(s, bf_format_f32(), true, i);
     else
         for (size_t i = 0; i < s->n; i++) add_term(s, bf_format_f32(), false, i);
+}
+
+/* --- by exponent --- */
+
+/* Adds a sum to limbs. What would be below them is 0. */
+static void add_exponent_sum(int64_t *limbs, int position, bf_exponent_sum part) {
+    bf_i128 sum = part.low + part.high * ((bf_i128)1 << BF_EXPONENT_LOW);
+    if (sum == 0) return;
+    if (position < 0) {
+        sum >>= -position;
+        position = 0;
+    }
+    const bool negative = sum < 0;
+    const bf_u128 magnitude = negative ? -(bf_u128)sum : (bf_u128)sum;
+    bf_limbs_add(limbs, position, (uint64_t)magnitude, negative);
+    if (magnitude >> 64) bf_limbs_add(limbs, position + 64, (uint64_t)(magnitude >> 64), negative);
+}
+
+/* False: there is a NaN or infinity, and nothing is done. */
+static bool add_by_exponent(const series *s) {
+    const bf_reduce_loops *loops = s->reducer->isa->reduce;
+    const bool pairs = s->b != NULL && s->dtype == BF_F64;
+    const bf_exponent_loop loop =
+        s->dtype == BF_F64 ? loops->by_exponent_f64 : loops->by_exponent_f32;
+    const int unit = pairs ? BF_EXPONENT_UNIT_PAIRS : BF_EXPONENT_UNIT;
+    bf_exponent_sum sums[BF_EXPONENT_BINS_PAIRS];
+    int64_t zeros;
+    if (!loop(s->a, s->b, s->n, sums, &zeros)) return false;
+    for (int k = 0; k < (pairs ? BF_EXPONENT_BINS_PAIRS : BF_EXPONENT_BINS); k++)
+        add_exponent_sum(s->limbs, unit + 32 * k - s->layout.exponent, sums[k]);
+    if (s->zeros == NULL) return true;
+    *s->zeros += zeros;
+    s->reducer->mixed |= zeros < (int64_t)s->n;
+    return true;
 }
 
 /* --- measuring --- */
@@ -209,6 +245,14 @@ static void add_without_specials(const series *s, bf_format f) {
     }
 }
 
+/* Adds what fits no window. */
+static void add_wide(const series *s, bf_format f) {
+    if (s->n < EXPONENTS_FROM)
+        add_by_rules(s);
+    else if (!add_by_exponent(s))
+        add_without_specials(s, f);
+}
+
 static int one_level_of(const series *s) { return s->reducer->isa->reduce->one_level_bits; }
 
 /* The remembered window did not fit: finds one that does, or goes without. */
@@ -226,7 +270,7 @@ static void add_misfit(const series *s, bf_format f) {
             choose_window(e.at, one_level_of(s), s->layout, &window) && add_in_window(s, &window);
     }
     if (!fits)
-        add_by_rules(s);
+        add_wide(s, f);
     else if (memory->levels == 0 || memory->credit < 0)
         *memory = window;
 }
