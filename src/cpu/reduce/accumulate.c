@@ -82,16 +82,17 @@ static ALWAYS_INLINE bool count_special(const bf_accumulator_column *c, size_t s
 
 /* ---- extremes -------------------------------------------------------------------------------- */
 
-static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_accumulator_column *c,
+/* Compares values [i, end). Returns where it stopped. */
+static ALWAYS_INLINE int64_t compare_some(const bf_accumulators *a, const bf_accumulator_column *c,
                                           bf_dtype dtype, bool greatest, unsigned counts,
-                                          const bf_rows_batch *b, int64_t i) {
+                                          const bf_rows_batch *b, int64_t i, int64_t end) {
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
     const int at = greatest ? c->greatest_at : c->least_at;
     const int64_t flip = greatest ? -1 : 0;
     const size_t stride = a->stride;
     int64_t *records = a->records;
-    for (; i < b->n; i++) {
+    for (; i < end; i++) {
         const uint64_t x = bf_load_bits(b->values + i * bytes, bytes);
         if (bf_dtype_is_float(dtype) && __builtin_expect(bf_is_nan(f, x), 0)) {
             const int special = counts & BF_COUNT_SPECIALS ? BF_SPECIAL_NAN : -1;
@@ -103,6 +104,20 @@ static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_acc
         int64_t *record = &records[b->slots[i] * stride];
         if (counts & BF_COUNT_ROWS) record[0]++;
         record[at] = key < record[at] ? key : record[at];
+    }
+    return i;
+}
+
+static ALWAYS_INLINE int64_t compare_keys(const bf_accumulators *a, const bf_accumulator_column *c,
+                                          bf_dtype dtype, bool greatest, unsigned counts,
+                                          const bf_rows_batch *b, int64_t i) {
+    const bf_stream values = {b->values, bf_dtype_bytes(dtype)};
+    while (i < b->n) {
+        const int64_t end = b->n - i < BF_STREAM_ROWS ? b->n : i + BF_STREAM_ROWS;
+        bf_stream_fetch(values, i);
+        bf_stream_fetch(b->other, i);
+        i = compare_some(a, c, dtype, greatest, counts, b, i, end);
+        if (i < end) return i;
     }
     return i;
 }
