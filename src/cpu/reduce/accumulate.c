@@ -312,8 +312,10 @@ static ALWAYS_INLINE bool make_words(const place *p, bf_dtype dtype, int words,
         const uint64_t high = ((magnitude + sign) >> 1 >> (63 - shift)) ^ sign; /* arithmetic */
         for (int k = 0; k < words; k++) {
             const uint64_t kth = (uint64_t)k;
-            s->words[k][i] = (low & mask_of(word == kth)) | (high & mask_of(word + 1 == kth)) |
-                             (sign & mask_of(word + 1 < kth));
+            uint64_t all = low & mask_of(word == kth);
+            if (k > 0) all |= high & mask_of(word == kth - 1);
+            if (k > 1) all |= sign & mask_of(word < kth - 1);
+            s->words[k][i] = all;
         }
     }
     return bad == 0;
