@@ -10,7 +10,9 @@ enum {
     LOOKED = 64, /* elements that may be in order, which is worth a look */
     PASSED = 64, /* words among which ties are looked for at once */
     PIECE = 1 << 16,
-    SHARES = 4 /* stretches of words for each worker */
+    SHARES = 4,        /* stretches of words for each worker */
+    COUNTED = 1 << 14, /* places that are counted, at most */
+    COUNTED_WORDS = 4  /* words for each of them, at least */
 };
 
 /* The elements of a line; of a pair, a part is one of its words. */
@@ -37,7 +39,6 @@ static packing packing_of(int64_t n, const bf_order_range *r) {
     const int bits = bf_bit_length((uint64_t)(n - 1)), room = 64 - bits;
     const int width = bf_bit_length(r->most - r->least);
     const int shared = r->differing == 0 ? 0 : __builtin_ctzll(r->differing);
-    if (width <= room) return (packing){r->least, 0, bits, true};
     if (width - shared <= room) return (packing){r->least, shared, bits, true};
     return (packing){r->least, width - room, bits, false};
 }
@@ -186,6 +187,37 @@ static void unpack_words(const line *l, const packing *p, char *words, char *scr
     settle_ties(l, p, 0, index, n, words, scratch);
 }
 
+/* The places of packed words if they are so few that words are counted, not sorted; else 0. */
+static int64_t counted_places(const packing *p, const bf_order_range *r, int64_t n) {
+    const uint64_t places = ((r->most - r->least) >> p->shift) + 1;
+    const bool few = places <= COUNTED && (int64_t)places <= n / COUNTED_WORDS;
+    return p->exact && few ? (int64_t)places : 0;
+}
+
+/* Puts words whose positions ascend in order: those of a place go where it begins. begins: room for
+ * a word for each of the places. */
+static void sort_by_counts(const packing *p, const char *words, int64_t n, int64_t places,
+                           char *begins, char *to) {
+    uint64_t begin = 0;
+    memset(begins, 0, (size_t)(8 * places));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t place = (int64_t)(word_at(words, i) >> p->bits);
+        set_word(begins, place, word_at(begins, place) + 1);
+    }
+    for (int64_t place = 0; place < places; place++) {
+        const uint64_t count = word_at(begins, place);
+        set_word(begins, place, begin);
+        begin += count;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t word = word_at(words, i);
+        const int64_t place = (int64_t)(word >> p->bits);
+        const uint64_t at = word_at(begins, place);
+        set_word(begins, place, at + 1);
+        set_word(to, (int64_t)at, word);
+    }
+}
+
 size_t bf_order_index_bytes(int64_t n) { return (size_t)(16 * n); }
 
 void bf_order_index(const bf_order_sorter *s, const char *from, int64_t n, char *to, char *index,
@@ -199,10 +231,15 @@ void bf_order_index(const bf_order_sorter *s, const char *from, int64_t n, char 
     }
     const bf_order_range range = s->element->range(&s->code, from, n);
     packing p = packing_of(n, &range);
+    const int64_t places = counted_places(&p, &range, n);
     bool told = words_tell(&l, &p, range.most);
     s->element->pack(&s->code, from, n, p.least, p.shift, p.bits, 0, words);
-    s->word8->sort(&bf_order_no_code, words, rest, n);
-    unpack_words(&l, &p, words, rest, n, told ? to : NULL, index);
+    if (places > 0)
+        sort_by_counts(&p, words, n, places, index, rest);
+    else
+        s->word8->sort(&bf_order_no_code, words, rest, n);
+    unpack_words(&l, &p, places > 0 ? rest : words, places > 0 ? words : rest, n, told ? to : NULL,
+                 index);
     if (to == NULL || told) return;
     bf_order_take(s->bytes, from, index, n, to == from ? scratch : to);
     if (to == from) memcpy(to, scratch, (size_t)(n * s->bytes));
@@ -277,10 +314,24 @@ static bf_status sort_words(bf_context *context, const indexing *x, int64_t n) {
                            x->scratch);
 }
 
+/* Puts the words in order; they and the scratch memory may change places. */
+static bf_status order_words(bf_context *context, indexing *x, const bf_order_range *range,
+                             int64_t n, int workers) {
+    const bool alone = workers == 1 && n <= BF_ORDER_WHOLE;
+    const int64_t places = alone ? counted_places(&x->packing, range, n) : 0;
+    char *const words = x->words;
+    if (places == 0) return sort_words(context, x, n);
+    sort_by_counts(&x->packing, words, n, places, x->index, x->scratch);
+    x->words = x->scratch;
+    x->scratch = words;
+    return bf_watch_tick(context, n * x->line.s->bytes / 2);
+}
+
 static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *to) {
     const int workers = bf_order_workers(context, 8, n);
     const bf_order_sorter *s = x->line.s;
     const int64_t bytes = n * s->bytes / 8;
+    char *const room = x->words; /* for n elements */
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, bytes, range_piece, x);
     if (status != BF_OK) return status;
     bf_order_range range = x->ranges[0];
@@ -289,11 +340,11 @@ static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *t
     bool told = words_tell(&x->line, &x->packing, range.most);
     x->to = told ? to : NULL;
     status = bf_parallel_watched(context, workers, n, PIECE, bytes, pack_piece, x);
-    if (status == BF_OK) status = sort_words(context, x, n);
+    if (status == BF_OK) status = order_words(context, x, &range, n, workers);
     if (status == BF_OK) status = unpack_long(context, x, n, workers);
     if (status != BF_OK || to == NULL || told) return status;
     return bf_order_take_long(context, s->bytes, x->line.from, x->index, n, to,
-                              to == x->line.from ? x->words : NULL, bytes);
+                              to == x->line.from ? room : NULL, bytes);
 }
 
 bf_status bf_order_long_index(bf_context *context, const bf_order_sorter *s, const char *from,
