@@ -168,7 +168,8 @@ static void settle_ties(const line *l, const packing *p, int part, char *index, 
     }
 }
 
-/* ---- one thread ------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------------
+ */
 
 /* Can the elements be made from words? NaNs cannot. */
 static bool words_tell(const line *l, const packing *p, uint64_t most) {
@@ -187,28 +188,40 @@ static void unpack_words(const line *l, const packing *p, char *words, char *scr
     settle_ties(l, p, 0, index, n, words, scratch);
 }
 
-/* The places of packed words if they are so few that words are counted, not sorted; else 0. */
-static int64_t counted_places(const packing *p, const bf_order_range *r, int64_t n) {
+/* ---- few places: words are counted, not sorted ------------------------------------------------
+ */
+
+/* The places of packed words, if each of `slices` may count its own; else 0. */
+static int64_t counted_places(const packing *p, const bf_order_range *r, int64_t n,
+                              int64_t slices) {
     const uint64_t places = ((r->most - r->least) >> p->shift) + 1;
-    const bool few = places <= COUNTED && (int64_t)places <= n / COUNTED_WORDS;
+    const bool few = places <= COUNTED && (int64_t)places * slices <= n / COUNTED_WORDS;
     return p->exact && few ? (int64_t)places : 0;
 }
 
-/* Puts words whose positions ascend in order: those of a place go where it begins. begins: room for
- * a word for each of the places. */
-static void sort_by_counts(const packing *p, const char *words, int64_t n, int64_t places,
-                           char *begins, char *to) {
-    uint64_t begin = 0;
-    memset(begins, 0, (size_t)(8 * places));
+static void count_places(const packing *p, const char *words, int64_t n, int64_t places,
+                         char *counts) {
+    memset(counts, 0, (size_t)(8 * places));
     for (int64_t i = 0; i < n; i++) {
         const int64_t place = (int64_t)(word_at(words, i) >> p->bits);
-        set_word(begins, place, word_at(begins, place) + 1);
+        set_word(counts, place, word_at(counts, place) + 1);
     }
+}
+
+/* Turns the counts of slices into where the words of each place begin, slice after slice. */
+static void begin_places(char *counts, int64_t places, int64_t slices) {
+    uint64_t begin = 0;
     for (int64_t place = 0; place < places; place++) {
-        const uint64_t count = word_at(begins, place);
-        set_word(begins, place, begin);
-        begin += count;
+        for (int64_t i = 0; i < slices; i++) {
+            const uint64_t count = word_at(counts, i * places + place);
+            set_word(counts, i * places + place, begin);
+            begin += count;
+        }
     }
+}
+
+/* Positions ascend, and so they do among the words of a place. */
+static void place_words(const packing *p, const char *words, int64_t n, char *begins, char *to) {
     for (int64_t i = 0; i < n; i++) {
         const uint64_t word = word_at(words, i);
         const int64_t place = (int64_t)(word >> p->bits);
@@ -217,6 +230,8 @@ static void sort_by_counts(const packing *p, const char *words, int64_t n, int64
         set_word(to, (int64_t)at, word);
     }
 }
+
+/* ---- one thread ------------------------------------------------------------------------------ */
 
 size_t bf_order_index_bytes(int64_t n) { return (size_t)(16 * n); }
 
@@ -231,15 +246,18 @@ void bf_order_index(const bf_order_sorter *s, const char *from, int64_t n, char 
     }
     const bf_order_range range = s->element->range(&s->code, from, n);
     packing p = packing_of(n, &range);
-    const int64_t places = counted_places(&p, &range, n);
+    const int64_t places = counted_places(&p, &range, n, 1);
     bool told = words_tell(&l, &p, range.most);
     s->element->pack(&s->code, from, n, p.least, p.shift, p.bits, 0, words);
-    if (places > 0)
-        sort_by_counts(&p, words, n, places, index, rest);
-    else
+    if (places > 0) {
+        count_places(&p, words, n, places, index);
+        begin_places(index, places, 1);
+        place_words(&p, words, n, index, rest);
+        unpack_words(&l, &p, rest, words, n, told ? to : NULL, index);
+    } else {
         s->word8->sort(&bf_order_no_code, words, rest, n);
-    unpack_words(&l, &p, places > 0 ? rest : words, places > 0 ? words : rest, n, told ? to : NULL,
-                 index);
+        unpack_words(&l, &p, words, rest, n, told ? to : NULL, index);
+    }
     if (to == NULL || told) return;
     bf_order_take(s->bytes, from, index, n, to == from ? scratch : to);
     if (to == from) memcpy(to, scratch, (size_t)(n * s->bytes));
@@ -253,6 +271,7 @@ typedef struct indexing {
     char *words, *scratch, *to, *index;
     bf_order_range *ranges; /* the places of each piece */
     int64_t *bounds;        /* where stretches of words begin: no ties cross one */
+    int64_t n, places, slices;
 } indexing;
 
 static bf_status range_piece(void *arg, int worker, int64_t first, int64_t n) {
@@ -314,17 +333,35 @@ static bf_status sort_words(bf_context *context, const indexing *x, int64_t n) {
                            x->scratch);
 }
 
-/* Puts the words in order; they and the scratch memory may change places. */
-static bf_status order_words(bf_context *context, indexing *x, const bf_order_range *range,
-                             int64_t n, int workers) {
-    const bool alone = workers == 1 && n <= BF_ORDER_WHOLE;
-    const int64_t places = alone ? counted_places(&x->packing, range, n) : 0;
+static int64_t slice_begin(const indexing *x, int64_t i) { return x->n * i / x->slices; }
+
+static bf_status count_slice(void *arg, int worker, int64_t i, int64_t unused) {
+    const indexing *x = arg;
+    const int64_t first = slice_begin(x, i), n = slice_begin(x, i + 1) - first;
+    (void)worker, (void)unused;
+    count_places(&x->packing, x->words + 8 * first, n, x->places, x->index + 8 * i * x->places);
+    return BF_OK;
+}
+
+static bf_status place_slice(void *arg, int worker, int64_t i, int64_t unused) {
+    const indexing *x = arg;
+    const int64_t first = slice_begin(x, i), n = slice_begin(x, i + 1) - first;
+    (void)worker, (void)unused;
+    place_words(&x->packing, x->words + 8 * first, n, x->index + 8 * i * x->places, x->scratch);
+    return BF_OK;
+}
+
+/* Puts words in order by counts; they and the scratch memory change places. */
+static bf_status count_words(bf_context *context, indexing *x, int workers) {
+    const int64_t bytes = x->n * x->line.s->bytes / 4;
     char *const words = x->words;
-    if (places == 0) return sort_words(context, x, n);
-    sort_by_counts(&x->packing, words, n, places, x->index, x->scratch);
+    bf_status status = bf_parallel_watched(context, workers, x->slices, 1, bytes, count_slice, x);
+    if (status != BF_OK) return status;
+    begin_places(x->index, x->places, x->slices);
+    status = bf_parallel_watched(context, workers, x->slices, 1, bytes, place_slice, x);
     x->words = x->scratch;
     x->scratch = words;
-    return bf_watch_tick(context, n * x->line.s->bytes / 2);
+    return status;
 }
 
 static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *to) {
@@ -340,7 +377,9 @@ static bf_status find_index(bf_context *context, indexing *x, int64_t n, char *t
     bool told = words_tell(&x->line, &x->packing, range.most);
     x->to = told ? to : NULL;
     status = bf_parallel_watched(context, workers, n, PIECE, bytes, pack_piece, x);
-    if (status == BF_OK) status = order_words(context, x, &range, n, workers);
+    x->places = counted_places(&x->packing, &range, n, x->slices);
+    if (status == BF_OK)
+        status = x->places > 0 ? count_words(context, x, workers) : sort_words(context, x, n);
     if (status == BF_OK) status = unpack_long(context, x, n, workers);
     if (status != BF_OK || to == NULL || told) return status;
     return bf_order_take_long(context, s->bytes, x->line.from, x->index, n, to,
@@ -358,7 +397,9 @@ bf_status bf_order_long_index(bf_context *context, const bf_order_sorter *s, con
                   .scratch = scratch + 8 * n,
                   .index = index,
                   .ranges = ranges,
-                  .bounds = (int64_t *)(void *)(ranges + pieces)};
+                  .bounds = (int64_t *)(void *)(ranges + pieces),
+                  .n = n,
+                  .slices = (int64_t)stretches};
     bf_status status = find_index(context, &x, n, to);
     bf_free(ranges);
     return status;
