@@ -56,7 +56,7 @@ enum {
 #include "cpu/order/networks.h"
 
 #define NOINLINE __attribute__((noinline))
-#ifdef __clang__
+#if defined(__clang__) || defined(BITFOLD_OUTLINED)
 #define UNROLLED UNROLL
 #else
 #define UNROLLED _Pragma("GCC unroll 32")

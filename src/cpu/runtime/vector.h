@@ -9,20 +9,24 @@
 
 #ifdef BITFOLD_OUTLINED /* where compiling takes longer than running */
 #define INLINE static inline __attribute__((unused))
+#define UNROLL
 #else
 #define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 #endif
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define UNALIGNED __attribute__((aligned(1), may_alias))
 #ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
 #define VECTORIZED
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #pragma clang diagnostic ignored                                                                   \
     "-Wpass-failed" /* a loop that is not vectorized is right all the same */
 #else
-#define UNROLL _Pragma("GCC unroll 8")
 #define VECTORIZED _Pragma("GCC unroll 1") /* not unrolled to scalars first */
 #define INDEPENDENT _Pragma("GCC ivdep")   /* element i overlaps at most element i */
 #endif
