@@ -366,7 +366,7 @@ endforeach()
 
 if(BITFOLD_SHORT)
     get_directory_property(targets BUILDSYSTEM_TARGETS)
-    list(FILTER targets INCLUDE REGEX "^unit_")
+    list(FILTER targets INCLUDE REGEX "^(unit_|isa_check$)")
     foreach(target ${targets})
         target_compile_definitions(${target} PRIVATE BITFOLD_SHORT)
     endforeach()
