@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A matrix of at most so many elements and columns; of NARROW columns if rows go to slots. */
-enum { ELEMENTS = 4355, COLUMNS = 65, NARROW = 17, SLOTS = 29 };
+enum { ELEMENTS = 4355, COLUMNS = 65, NARROW = 17, SLOTS = 19 };
 
 /* What is taken together: what a task does. */
 enum { AXIS_0, AXIS_1, SEGMENTS, INDEX, WAYS };
@@ -21,6 +21,9 @@ static bool is_placed(const task *t) { return t->what == SEGMENTS || t->what == 
 static bool tells_by_states(const task *t) {
     return bf_reduction_arrays(reduction_of(t)) == 2 || reduction_of(t) == BF_DESCRIBE;
 }
+
+/* States know nothing of a policy of NaNs: the row of the first policy tells them for all. */
+static bool is_told(const task *t) { return tells_by_states(t) && t->nan != BF_NAN_PROPAGATE; }
 
 static int64_t count_of(const task *t) {
     const int64_t height = t->a.shape[0], columns = t->a.shape[1];
@@ -122,6 +125,7 @@ static bf_status whole(task *t) {
     bf_value empty;
     const bf_reduce_options rules = rules_of(t, &empty);
     const bf_array values = values_of(t), fits = fits_of(t);
+    if (is_told(t)) return BF_OK;
     if (tells_by_states(t)) return work_absorb(t, 1);
     return add_results(
         t, reduce(t->context, reduction_of(t), t->what, &t->a, &t->b, &rules, &values, &fits));
@@ -131,7 +135,9 @@ static bf_status whole(task *t) {
 static bool in_turn(const task *t) { return reduction_of(t) == BF_PROD; }
 
 /* Parts of rows are whole rows: there is nothing to merge. */
-static bf_status parts(task *t) { return work_absorb(t, t->what == AXIS_1 ? 1 : WORK_PARTS); }
+static bf_status parts(task *t) {
+    return is_told(t) ? BF_OK : work_absorb(t, t->what == AXIS_1 ? 1 : WORK_PARTS);
+}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
