@@ -4,12 +4,15 @@ import json
 import math
 import os
 import re
+import signal
+import subprocess
+import time
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
-from command import DTYPES, OPERATIONS, SANITIZED, SHORT, CommandTest, exact, run
+from command import BITFOLD, DTYPES, OPERATIONS, SANITIZED, SHORT, CommandTest, exact, run
 
 
 
@@ -348,9 +351,16 @@ class Verify(CommandTest):
 
     @unittest.skipIf(SANITIZED, "takes too long")
     def test_it_shows_its_progress(self):
-        name = self.save("x.npy", np.arange(1 << (17 if SHORT else 19), dtype="f8"))
-        error = run("verify", "--progress", name).stderr.decode()
-        share = r"bitfold verify: %s: [\d.]+ [MG]B of [\d.]+ GB \((\d+)%%\), [\d.]+ [MG]B/s, \d+ s left\n"
+        """A line each second: the command is stopped for longer, which takes no time of a core."""
+        name = self.save("x.npy", np.arange(1 << (13 if SHORT else 19), dtype="f8"))
+        child = subprocess.Popen([BITFOLD, "verify", "--progress", name], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE)
+        self.addCleanup(child.kill)
+        for pause, then in [(0.1, signal.SIGSTOP), (1.1, signal.SIGCONT)]:
+            time.sleep(pause)
+            child.send_signal(then)
+        error = child.communicate(timeout=60)[1].decode()
+        share = r"bitfold verify: %s: [\d.]+ [MG]B of [\d.]+ [MG]B \((\d+)%%\), [\d.]+ [MG]B/s, \d+ s left\n"
         self.assertRegex(error, "^(%s)+$" % share % re.escape(name))
         shares = [int(each) for each in re.findall(share % re.escape(name), error)]
         self.assertEqual(shares, sorted(shares))
