@@ -103,10 +103,11 @@ static void check_lines(bf_context *c, const shape *s, bf_reduction op, bf_dtype
 
 static void chunks_of_lines_go_on(void **unused) {
     (void)unused;
-    for (int threads = 1; threads <= 4; threads += 3) {
+    const int step = CASE_STEP > 1 ? 3 * CASE_STEP + 1 : DATA_SHARE > 1 ? 3 : 1;
+    for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
         bf_context *c = make_context(NULL, threads);
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
-            for (int i = 0; i<DTYPE_COUNT * 8; i += DATA_SHARE> 1 ? 3 : 1) {
+            for (int i = (int)k % step; i < DTYPE_COUNT * 8; i += step) {
                 const bf_dtype dtype = all_dtypes[i / 8];
                 const bf_reduction op = ops[i % 4];
                 if ((op == BF_PROD && is_float(dtype))) continue;
@@ -154,7 +155,7 @@ static void check_segments(bf_context *c, bf_reduction op, int64_t width, int64_
 
 static void chunks_of_segments_go_on(void **unused) {
     (void)unused;
-    for (int threads = 1; threads <= 4; threads += 3) {
+    for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
         bf_context *c = make_context(NULL, threads);
         for (int i = 0; i < 4; i++) {
             if (ops[i] == BF_PROD) continue;
