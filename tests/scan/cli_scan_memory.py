@@ -1,4 +1,5 @@
-"""cumsum and its like, and rolling, under --memory: what they hold stays within it, or is refused."""
+"""cumsum and its like, and rolling, under --memory: what they hold stays within it, or is refused.
+Builds: release, asan (full)."""
 
 import unittest
 

@@ -9,7 +9,7 @@ import zipfile
 
 import numpy as np
 
-from command import DTYPES, SHORT, CommandTest, header, run
+from command import DTYPES, SANITIZED, SHORT, CommandTest, header, run
 from memory import LIMIT, SHARE, MemoryTest
 
 try:
@@ -249,7 +249,7 @@ class Memory(MemoryTest):
         self.x = np.random.default_rng(1).integers(-9, 9, (2048 // SHARE, 4096)).astype("f8")
 
     def commands(self, name, limit):
-        for command in ["sum", "sum --axis 0", "argmin --axis 1", "describe"]:
+        for command in ["sum", "sum --axis 0", "argmin --axis 1", "describe"][:: 2 if SANITIZED else 1]:
             self.same(*command.split(), name, limit=limit)
 
     def test_npz(self):

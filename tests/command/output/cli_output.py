@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from command import BITFOLD, SHORT, CommandTest, run
+from command import BITFOLD, SANITIZED, SHORT, CommandTest, run
 
 TEXT = [".txt", ".tsv", ".csv", ".json", ".jsonl", ".ndjson", ".md"]
 PICTURES = [".png", ".svg", ".pdf"]
@@ -63,9 +63,10 @@ class Endings(CommandTest):
             self.assertNotEqual(data[:6], b"\x93NUMPY")
 
     def test_a_file_is_what_its_name_says_or_is_refused(self):
-        for command, writes in self.writers.items():
+        for turn, (command, writes) in enumerate(self.writers.items()):
             refused = [ending for ending in [*TEXT, ".npy", *PICTURES, *OTHERS] if ending not in writes]
-            for ending in writes + refused[:: 4 if SHORT else 1]:
+            tried = writes[turn % 2 :: 2] if SANITIZED else writes
+            for ending in tried + refused[:: 4 if SHORT else 1]:
                 out = self.path("out" + ending)
                 if ending not in writes:
                     error = self.refused(2, "%s cannot write this as %s" % (command[0], ending),

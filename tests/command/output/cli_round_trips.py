@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from command import CommandTest, run
+from command import SANITIZED, CommandTest, run
 
 CASES = int(os.environ.get("BITFOLD_CASES", "300")) // 10
 WORDS = ["", " ", "  ", "a", "x y", "1e5", "true", "null", "007", "NaN", "inf", "-", "+", "1", "1.0", "0x10", "\t", "\n",
@@ -211,7 +211,7 @@ class RoundTrips(CommandTest):
 
     def test_results_of_axes_and_descriptions(self):
         r = random.Random(5)
-        for dtype in ("f8", "f4", "i8", "u1"):
+        for dtype in ("f8", "f4", "i8", "u1")[:: 2 if SANITIZED else 1]:
             array = np.array([[some_float(r) if dtype[0] == "f" else r.randrange(100) for _ in range(5)] for _ in range(4)])
             with np.errstate(over="ignore"):
                 name = self.save("x.npy", array.astype(dtype))

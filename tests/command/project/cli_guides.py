@@ -1,4 +1,5 @@
-"""The guides of the command and of C, and README: every example gives what it shows."""
+"""The guides of the command and of C, and README: every example gives what it shows.
+Builds: release, asan (full)."""
 import glob
 import os
 import re

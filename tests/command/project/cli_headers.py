@@ -1,4 +1,5 @@
-"""The public headers: rules that hold for every function, whether it is tested by name."""
+"""The public headers: rules that hold for every function, whether it is tested by name.
+Builds: release."""
 import os
 import re
 import unittest

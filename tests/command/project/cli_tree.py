@@ -1,4 +1,5 @@
-"""The tree of sources: every file is built, and a test that tries nothing does not pass."""
+"""The tree of sources: every file is built, and a test that tries nothing does not pass.
+Builds: release."""
 import json
 import os
 import platform
