@@ -3,7 +3,7 @@
  * Builds: release, asan (full). */
 #include <cmath>
 
-#include "cuda/axis/joint/estimate.cuh"
+#include "cuda/reduce/joint/estimate.cuh"
 #include "rules/reduce/joint.h"
 #include "rules/reduce/sum.h"
 #include "rules/reduce/totals.h"

@@ -121,7 +121,7 @@ bf_status absorb_chunk(bf_context *context, states *s, int64_t first, const chun
     if (status == BF_OK && c->rows.by == BF_ROWS_BY_INDEX)
         status = bf_cuda_index_settle(context, &p, &c->rows, c->begin, NULL);
     if (status == BF_OK)
-        status = bf_cuda_aggregate_prepare(context, &s->aggregate, p.a, c->n * p.width, s->count,
+        status = bf_cuda_aggregate_prepare(context, &s->aggregate, &p.a, c->n * p.width, s->count,
                                            s->count);
     if (status == BF_OK)
         status = check(context, bf_cuda_aggregate_deposit(context, &s->aggregate, s->count,

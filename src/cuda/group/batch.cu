@@ -145,8 +145,8 @@ bf_status prepare_aggregates(bf_context *context, bf_cuda_groups *g, const void 
     bf_cuda_group_set *set = &g->fresh;
     bf_status status = BF_OK;
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_guess(context, &set->aggregates[c], values[c], n, set->size,
-                                         set->room);
+        status = bf_cuda_aggregate_guess(context, &set->aggregates[c], values + g->first[c], n,
+                                         set->size, set->room);
     return status;
 }
 
@@ -230,8 +230,8 @@ bf_status absorb_entries(bf_context *context, bf_cuda_groups *g, bf_cuda_batch_p
                          const void *const values[]) {
     bf_status status = number_groups(context, g, plan, values);
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_batch_values(context, g, plan, &g->fresh.aggregates[c], plan->values[c],
-                                      values[c]);
+        status = bf_cuda_batch_values(context, g, plan, &g->fresh.aggregates[c],
+                                      plan->values + g->first[c], values + g->first[c]);
     return status;
 }
 
@@ -260,7 +260,7 @@ bf_status bf_cuda_groups_absorb_batches(bf_context *context, bf_cuda_groups *g, 
     plan.n = n;
     plan.keeps_slots = g->count > 0;
     plan.mixes = g->fresh.size > 0;
-    for (int c = 0; c < g->count; c++) plan.values[c] = values[c];
+    for (int i = 0; i < g->arrays; i++) plan.values[i] = values[i];
     for (int way = g->guess > 0 ? WAY_GUESSED : WAY_SAMPLED;
          way < WAYS && status == BF_OK && overflow; way++) {
         plan.factor = factor | 1;

@@ -71,8 +71,8 @@ struct bf_cuda_batch_plan {
     int rank_bytes;
     const void *ranks; /* the ranks of n rows; later, partitioned */
     int64_t n;
-    const void *values[BF_AGGREGATES_MAX]; /* each column's of n rows; later, partitioned */
-    int partitions;                        /* 1: rows are not partitioned */
+    const void *values[BF_GROUP_ARRAYS]; /* each array's of n rows; later, partitioned */
+    int partitions;                      /* 1: rows are not partitioned */
     unsigned room;    /* rows of each partition, if these are about equal; 0: rows are counted */
     int64_t capacity; /* rows of all partitions: n, or more if they have room to spare */
     int threads, blocks_each; /* how many a block has; how many blocks a multiprocessor has */
@@ -138,10 +138,10 @@ cudaError_t bf_cuda_tabulate_few(bf_context *context, const bf_cuda_groups *grou
 
 /* --- batch_values.cu --- */
 
-/* Absorbs partitioned values into an aggregate of g->fresh, which has been prepared, maybe by a
- * guess. unpartitioned: the values in their first order. */
+/* Absorbs partitioned values, of pairs those of two arrays, into an aggregate of g->fresh, which
+ * has been prepared, maybe by a guess. unpartitioned: the values in their first order. */
 bf_status bf_cuda_batch_values(bf_context *context, bf_cuda_groups *groups,
                                const bf_cuda_batch_plan *plan, bf_cuda_aggregate *aggregate,
-                               const void *values, const void *unpartitioned);
+                               const void *const values[], const void *const unpartitioned[]);
 
 #endif

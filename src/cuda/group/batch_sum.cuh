@@ -9,6 +9,7 @@
 #define BF_CUDA_GROUP_BATCH_SUM_CUH
 
 #include "cuda/group/batch_view.cuh"
+#include "cuda/reduce/joint/terms.cuh"
 #include "cuda/runtime/warp.cuh"
 
 namespace {
@@ -20,83 +21,106 @@ const int ROWS_AHEAD = 3;
 const int ROWS_AHEAD = 4;
 #endif
 
-/* Terms of floats of dtype D, or of integers (BF_NONE). Factors: 1, or 2 for squares. */
-template <bf_dtype D, int Factors> struct Terms {
-    static constexpr bool is_float = D != BF_NONE;
-    static constexpr int PARTS =
-        D == BF_F64 || D == BF_NONE ? (Factors == 1 ? 3 : 5) : (Factors == 1 ? 2 : 3);
+/* The values of a row, as bits: b is that of pairs. */
+struct row_bits {
+    uint64_t a, b;
+};
+
+/* An element: its magnitude, at this position against the least, and whether it is not finite. */
+struct magnitude {
+    bf_cuda_joint_term<1> size;
+    bool special;
+};
+
+/* Terms a^A * b^B of elements of dtype D: BF_F32, BF_F64, or BF_NONE for integers. Pairs: there are
+ * two arrays, and no term of a pair of which one is not finite; B may be 0 nevertheless. */
+template <bf_dtype D, int A, int B, bool Pairs> struct Terms {
+    static constexpr bf_dtype dtype = D;
+    static constexpr bool is_float = D != BF_NONE, pairs = Pairs;
+    static constexpr int FACTORS = A + B;
+    /* Limbs of a term: its bits may begin anywhere in the first. */
+    static constexpr int BITS = D == BF_F32   ? 24 * FACTORS
+                                : D == BF_F64 ? 53 * FACTORS
+                                              : 64 * FACTORS;
+    static constexpr int PARTS = (BITS + 31 + 31) / 32;
 
     /* Rows at a time: as many as registers allow. */
-    static constexpr int AHEAD = Factors == 2 || D == BF_F16 || D == BF_BF16 ? 2
-                                 : D == BF_F32                               ? 3
-                                                                             : ROWS_AHEAD;
+    static constexpr int AHEAD = FACTORS > 2             ? 1
+                                 : FACTORS == 2 || Pairs ? 2
+                                 : D == BF_F32           ? 3
+                                                         : ROWS_AHEAD;
 
     /* A term: its limbs, shifted to their position in the first, which is limb number `limb`. */
     struct term {
-        unsigned part[PARTS], position; /* position: before the value is squared and shifted */
+        unsigned part[PARTS], position;
         int limb;
         unsigned sign; /* all ones: it is subtracted */
+        bool apart;    /* it has no limbs, and may have a counter */
+        bool nothing;  /* it is 0, without a counter */
     };
-    static __device__ __forceinline__ bool is_special(uint64_t bits) {
-        if (D == BF_F64) return bf_cuda_is_special(bf_format_of(D), bits);
-        unsigned sign = (unsigned)bf_format_sign(bf_format_of(D)),
-                 inf = (unsigned)bf_format_inf(bf_format_of(D));
-        return ((unsigned)bits & ~sign) - 1 >= inf - 1;
-    }
-    static __device__ __forceinline__ bool is_negative_zero(uint64_t bits) {
-        return is_float && bits == bf_format_sign(bf_format_of(D));
-    }
-    /* Decodes as bf_decode and bf_decode_integer, in words of 32 bits. */
-    static __device__ __forceinline__ void decode(const bf_cuda_aggregate_params &p, uint64_t bits,
-                                                  unsigned *low, unsigned *high, unsigned *position,
-                                                  unsigned *sign) {
+    /* Decodes as bf_decode and bf_decode_integer; floats in words of 32 bits. */
+    static __device__ __forceinline__ magnitude decode(const bf_cuda_aggregate_params &p,
+                                                       uint64_t bits) {
         if (!is_float) {
-            bf_finite d = bf_decode_integer(p.dtype, bits);
-            *low = (unsigned)d.magnitude;
-            *high = (unsigned)(d.magnitude >> 32);
-            *position = 0;
-            *sign = d.negative ? ~0u : 0;
-            return;
+            const bf_finite d = bf_decode_integer(p.dtype, bits);
+            return {{{d.magnitude}, 0, d.negative}, false};
         }
         const bf_format f = bf_format_of(D);
         const int fraction = D == BF_F64 ? 20 : f.fraction;
-        unsigned top = D == BF_F64 ? (unsigned)(bits >> 32) : (unsigned)bits;
-        unsigned field = top >> fraction & ((1u << f.exponent) - 1), normal = min(field, 1u);
-        unsigned magnitude = (top & ((1u << fraction) - 1)) | normal << fraction;
-        *low = D == BF_F64 ? (unsigned)bits : magnitude;
-        *high = D == BF_F64 ? magnitude : 0;
-        *position = field - normal;
-        *sign = (unsigned)((int)(top << (31 - fraction - f.exponent)) >> 31);
+        const unsigned top = D == BF_F64 ? (unsigned)(bits >> 32) : (unsigned)bits;
+        const unsigned fields = (1u << f.exponent) - 1;
+        const unsigned field = top >> fraction & fields, normal = min(field, 1u);
+        const unsigned high = (top & ((1u << fraction) - 1)) | normal << fraction;
+        const uint64_t size = D == BF_F64 ? (uint64_t)high << 32 | (unsigned)bits : high;
+        return {{{size}, (int)(field - normal), (int)top < 0}, field == fields};
+    }
+    static __device__ __forceinline__ auto product(const bf_cuda_joint_term<1> &x,
+                                                   const bf_cuda_joint_term<1> &y) {
+        if constexpr (B == 1 && A == 1)
+            return x * y;
+        else if constexpr (B == 1)
+            return x * x * y;
+        else if constexpr (A == 1)
+            return x;
+        else if constexpr (A == 2)
+            return x * x;
+        else if constexpr (A == 3)
+            return x * x * x;
+        else
+            return x * x * x * x;
     }
     static __device__ __forceinline__ term make_term(const bf_cuda_aggregate_params &p,
-                                                     uint64_t bits) {
-        unsigned word[5] = {0, 0, 0, 0, 0}, position;
+                                                     const row_bits &row) {
+        const magnitude x = decode(p, row.a), y = B > 0 ? decode(p, row.b) : magnitude{};
+        const bf_cuda_joint_term<FACTORS> xy = product(x.size, y.size);
         term t;
-        decode(p, bits, &word[0], &word[1], &position, &t.sign);
-        t.position = position;
-        if (Factors == 2) {
-            uint64_t x = (uint64_t)word[1] << 32 | word[0], low = x * x, high = __umul64hi(x, x);
-            word[0] = (unsigned)low;
-            word[1] = (unsigned)(low >> 32);
-            word[2] = (unsigned)high;
-            word[3] = (unsigned)(high >> 32);
-            t.sign = 0;
-        }
-        bf_layout layout = Factors == 1 ? bf_layout_sum(D) : bf_layout_products(D);
-        int offset = is_float ? bf_sum_position(bf_format_of(D), layout, 0, Factors) : 0;
-        position = Factors * position + (unsigned)offset;
-        t.limb = (int)(position >> 5);
+        t.position = (unsigned)xy.position;
+        t.limb = xy.position >> 5;
+        t.sign = xy.negative ? ~0u : 0;
+        unsigned below = 0;
 #pragma unroll
-        for (int k = 0; k < PARTS; k++)
-            t.part[k] = __funnelshift_l(k > 0 ? word[k - 1] : 0, word[k], position);
+        for (int k = 0; k < PARTS; k++) {
+            const unsigned word = k < 2 * FACTORS ? (unsigned)(xy.word[k / 2] >> 32 * (k % 2)) : 0;
+            t.part[k] = __funnelshift_l(below, word, t.position);
+            below = word;
+        }
+        t.nothing = x.size.word[0] == 0 || (B > 0 && y.size.word[0] == 0);
+        t.apart = is_float && !Pairs && FACTORS == 1 && t.nothing && x.size.negative;
+        if (Pairs && is_float) t.apart = x.special || is_special(row.b);
+        t.nothing = t.nothing && !t.apart;
         return t;
     }
+    static __device__ __forceinline__ bool is_special(uint64_t bits) {
+        const unsigned inf = (unsigned)(bf_format_inf(bf_format_of(D)) >> (D == BF_F64 ? 32 : 0));
+        return ((unsigned)(bits >> (D == BF_F64 ? 32 : 0)) & inf) == inf;
+    }
+    /* The positions of finite terms end here. */
+    static constexpr int END = D == BF_F32   ? FACTORS * ((1 << 8) - 3) + 1
+                               : D == BF_F64 ? FACTORS * ((1 << 11) - 3) + 1
+                                             : 1;
     /* Sets the range of positions whose terms begin in limb `low` or above and are finite. */
     static __device__ __forceinline__ void set_range(batch_view *v, int end) {
-        bf_layout layout = Factors == 1 ? bf_layout_sum(D) : bf_layout_products(D);
-        int offset = is_float ? bf_sum_position(bf_format_of(D), layout, 0, Factors) : 0;
-        int least = (32 * v->low - offset + Factors - 1) / Factors;
-        least = 32 * v->low <= offset ? 0 : min(least, end);
+        const int least = min(32 * v->low, end);
         v->least = (unsigned)least;
         v->range = (unsigned)(end - least);
     }
@@ -134,60 +158,72 @@ template <bf_dtype D, int Factors> struct Terms {
     /* Returns the end of the positions that the band was prepared for. The last limb is for
      * carries. */
     static __host__ int end_of(const bf_cuda_band *band) {
-        bf_format f = bf_format_of(D);
-        int all = is_float ? (1 << f.exponent) - 2 : 1, top = band->to - 1;
-        if (!is_float || top + 1 == band->layout.limbs) return all;
-        int offset = bf_sum_position(f, band->layout, 0, Factors);
-        int room = 32 * top - offset - Factors * (f.fraction + 1),
-            end = room < 0 ? 0 : room / Factors + 1;
-        return end < all ? end : all;
+        const int top = band->to - 1, room = 32 * top - BITS;
+        if (band->limbs == 0) return 0;
+        if (!is_float || top + 1 == band->part.layout.limbs) return END;
+        return room < 0 ? 0 : room + 1 < END ? room + 1 : END;
     }
-    /* Adds a value below the accumulators' limbs to the limbs of its group. */
-    static __device__ __noinline__ void add_far(const batch_values_params &p, uint64_t bits,
-                                                int64_t number) {
-        term t = make_term(p.aggregate, bits);
+    /* Adds a term to the limbs of its group. */
+    static __device__ __forceinline__ void add_far(const batch_values_params &p, const term &t,
+                                                   int64_t number) {
         int64_t *to = p.words + number * p.limbs + (t.limb - p.first);
         for (int k = 0; k < PARTS; k++)
             bf_cuda_add_word(to + k, t.sign != 0 ? -(int64_t)t.part[k] : (int64_t)t.part[k]);
     }
-    /* Absorbs a value that accumulators do not hold: NaN, infinity, -0, or one far below. Notes a
-     * value that was not prepared for. */
-    static __device__ __noinline__ void absorb_special(const batch_values_params &p, uint64_t bits,
-                                                       int64_t number) {
-        bool special = is_float && is_special(bits);
-        term t = make_term(p.aggregate, bits);
-        if (special && !p.counts_specials) return;
-        if (special ? p.aggregate.specials == NULL : t.limb < p.first || (int)t.position >= p.end)
-            p.notes[NOTE_OUTSIDE] = 1;
-        else if (special)
-            bf_cuda_count_special(p.aggregate, bf_format_of(D), bits, number);
-        else
-            add_far(p, bits, number);
+    /* The counter of a row, or 0. What then has no term becomes zero: all of the row, or the
+     * infinite element of a weight. */
+    static __device__ __forceinline__ int special_of(const batch_values_params &p, row_bits *row) {
+        if (!is_float) return 0;
+        const bf_kind kind = p.aggregate.kind;
+        const int special = bf_cuda_special_of(kind, bf_format_of(D), p.swapped ? row->b : row->a,
+                                               p.swapped ? row->a : row->b);
+        if (special == 0) return 0;
+        *row = {p.swapped && bf_sum_keeps_weight(kind, special) ? row->a : 0, 0};
+        return special;
     }
-    /* Absorbs a value that was not prepared for in the first pass. */
-    static __device__ __noinline__ void absorb_outside(const batch_values_params &p, uint64_t bits,
+    /* Absorbs a row that accumulators do not hold: NaN, infinity, -0, or one far below. Notes what
+     * was not prepared for. */
+    static __device__ __noinline__ void absorb_apart(const batch_values_params &p, row_bits row,
+                                                     int64_t number) {
+        const int special = special_of(p, &row);
+        const term t = make_term(p.aggregate, row);
+        if (special != 0 && p.counts_specials && p.aggregate.specials == NULL)
+            p.notes[NOTE_OUTSIDE] = 1;
+        else if (special != 0 && p.counts_specials)
+            bf_cuda_count_special(p.aggregate, number, special, 1);
+        if (t.nothing || t.apart) return;
+        if (t.limb < p.first || (int)t.position >= p.end)
+            p.notes[NOTE_OUTSIDE] = 1;
+        else
+            add_far(p, t, number);
+    }
+    /* Absorbs what was not prepared for in the first pass. */
+    static __device__ __noinline__ void absorb_outside(const batch_values_params &p, row_bits row,
                                                        int64_t number) {
-        bool special = is_float && is_special(bits);
-        term t = make_term(p.aggregate, bits);
-        bool before =
-            special ? p.had_specials : t.limb >= p.done_first && (int)t.position < p.done_end;
-        if (!before) absorb_special(p, bits, number);
+        const int special = special_of(p, &row);
+        const term t = make_term(p.aggregate, row);
+        if (special != 0 && p.counts_specials && !p.had_specials)
+            bf_cuda_count_special(p.aggregate, number, special, 1);
+        if (t.nothing || t.apart || (t.limb >= p.done_first && (int)t.position < p.done_end))
+            return;
+        add_far(p, t, number);
     }
     static __device__ __forceinline__ void absorb(const batch_values_params &p, const batch_view &v,
-                                                  const uint64_t *bits, const unsigned *entry,
+                                                  const row_bits *rows, const unsigned *entry,
                                                   int) {
         term t[AHEAD];
         unsigned at[AHEAD];
         bool far[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++) {
-            t[k] = make_term(p.aggregate, bits[k]);
-            far[k] = t[k].position - v.least >= v.range || is_negative_zero(bits[k]);
+            t[k] = make_term(p.aggregate, rows[k]);
+            far[k] = t[k].position - v.least >= v.range || t[k].apart;
             if (far[k]) t[k].limb = v.low;
 #pragma unroll
             for (int j = 0; j < PARTS; j++) t[k].part[j] = far[k] ? 0 : t[k].part[j];
             at[k] = v.words_at + entry[k] * (4 * v.copies) +
                     (unsigned)(t[k].limb - v.low) * (4 * v.stride);
+            far[k] = far[k] && !t[k].nothing;
         }
         add_terms(v, t, at);
         bool any = false;
@@ -196,7 +232,7 @@ template <bf_dtype D, int Factors> struct Terms {
         if (!any) return;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            if (far[k] && bits[k] != 0) absorb_special(p, bits[k], v.number(p, entry[k]));
+            if (far[k]) absorb_apart(p, rows[k], v.number(p, entry[k]));
     }
     static constexpr int WORDS = 1;
     static __device__ void clear(const batch_values_params &p, batch_view &v) {

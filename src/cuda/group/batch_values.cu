@@ -13,23 +13,24 @@ namespace {
 /* --- extremes --- */
 
 struct Extremes {
+    static constexpr bf_dtype dtype = BF_NONE;
+    static constexpr bool pairs = false;
     static constexpr int WORDS = 2, AHEAD = 4;
     static __device__ __forceinline__ long long *key_at(const batch_view &v, unsigned at) {
         return (long long *)v.words + at;
     }
     static __device__ __forceinline__ void absorb(const batch_values_params &p, const batch_view &v,
-                                                  const uint64_t *bits, const unsigned *entry,
+                                                  const row_bits *rows, const unsigned *entry,
                                                   int n) {
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            if (k < n) absorb(p, v, bits[k], entry[k]);
+            if (k < n) absorb(p, v, rows[k].a, entry[k]);
     }
     static __device__ __forceinline__ void absorb(const batch_values_params &p, const batch_view &v,
                                                   uint64_t bits, unsigned entry) {
         const bf_cuda_aggregate_params &c = p.aggregate;
         if (bf_dtype_is_float(c.dtype) && bf_is_nan(bf_format_of(c.dtype), bits)) {
-            bf_cuda_add_word(
-                c.specials + v.number(p, entry) * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, 1);
+            bf_cuda_count_special(c, v.number(p, entry), BF_SUM_NAN, 1);
             return;
         }
         long long key = bf_order_rank(c.dtype, bits) ^ (c.greatest ? -1 : 0);
@@ -54,23 +55,40 @@ struct Extremes {
 
 /* Rows `row`, row + BF_CUDA_BATCH_THREADS, and so on. */
 template <int AHEAD> struct some_rows {
-    uint64_t bits[AHEAD];
+    row_bits bits[AHEAD];
     unsigned slot[AHEAD];
     int n; /* rows that there are; the rest is 0 */
 };
 
-template <int AHEAD, int Bytes, bool All>
-__device__ __forceinline__ some_rows<AHEAD> load_rows(const batch_values_params &p, unsigned row,
-                                                      unsigned end) {
+/* A value as its Side takes it: floats of 16 bits as f32. */
+template <class Side, int Bytes>
+__device__ __forceinline__ uint64_t load_value(const batch_values_params &p, const char *values,
+                                               size_t i) {
     const int bytes = Bytes > 0 ? Bytes : p.aggregate.bytes;
-    const char *values = p.aggregate.values + (size_t)row * (unsigned)bytes;
+    const uint64_t bits = bf_cuda_element::load_bits(values, bytes, (int64_t)i);
+    if constexpr (Side::dtype != BF_F32 || Bytes != 2) return bits;
+    return bf_cuda_element::bits_of(p.aggregate.dtype == BF_F16
+                                        ? bf_cuda_element::widen_f16((uint16_t)bits)
+                                        : bf_cuda_element::widen_bf16((uint16_t)bits));
+}
+
+template <class Side, int Bytes>
+__device__ __forceinline__ row_bits load_row(const batch_values_params &p, size_t i) {
+    return {load_value<Side, Bytes>(p, p.aggregate.values, i),
+            Side::pairs ? load_value<Side, Bytes>(p, p.aggregate.second, i) : 0};
+}
+
+template <class Side, int Bytes, bool All>
+__device__ __forceinline__ some_rows<Side::AHEAD> load_rows(const batch_values_params &p,
+                                                            unsigned row, unsigned end) {
     const uint16_t *slots = p.row_slots + row;
-    some_rows<AHEAD> r;
+    some_rows<Side::AHEAD> r;
     r.n = 0;
 #pragma unroll
-    for (int k = 0; k < AHEAD; k++) {
+    for (int k = 0; k < Side::AHEAD; k++) {
         bool mine = All || row + k * BF_CUDA_BATCH_THREADS < end;
-        r.bits[k] = mine ? bf_cuda_element::load_bits(values, bytes, k * BF_CUDA_BATCH_THREADS) : 0;
+        r.bits[k] = mine ? load_row<Side, Bytes>(p, (size_t)row + k * BF_CUDA_BATCH_THREADS)
+                         : row_bits{0, 0};
         r.slot[k] = mine ? slots[k * BF_CUDA_BATCH_THREADS] : 0;
         r.n += mine;
     }
@@ -98,16 +116,16 @@ __device__ __forceinline__ void absorb_rows(const batch_values_params &p, const 
     const unsigned end = v.batch.end;
     unsigned row = v.batch.begin + threadIdx.x;
     if (row + LAST < end) {
-        some_rows<AHEAD> next = load_rows<AHEAD, Bytes, true>(p, row, end);
+        some_rows<AHEAD> next = load_rows<Side, Bytes, true>(p, row, end);
         for (bool more = true; more;) {
             some_rows<AHEAD> some = next;
             row += STEP;
             more = row + LAST < end;
-            if (more) next = load_rows<AHEAD, Bytes, true>(p, row, end);
+            if (more) next = load_rows<Side, Bytes, true>(p, row, end);
             absorb_some<Side>(p, v, some);
         }
     }
-    if (row < end) absorb_some<Side>(p, v, load_rows<AHEAD, Bytes, false>(p, row, end));
+    if (row < end) absorb_some<Side>(p, v, load_rows<Side, Bytes, false>(p, row, end));
 }
 
 template <class Side, int Bytes>
@@ -140,9 +158,9 @@ __global__ void __launch_bounds__(BF_CUDA_BATCH_THREADS)
         const uint16_t *entries = p.slot_entry + (size_t)i * p.slots;
         for (unsigned row = batch.begin + threadIdx.x; row < batch.end;
              row += BF_CUDA_BATCH_THREADS) {
-            uint64_t bits = bf_cuda_element::load_bits(p.aggregate.values, Bytes, row);
             unsigned entry = batch.entry + entries[p.row_slots[row]];
-            Side::absorb_outside(p, bits, batch.alone ? p.base + entry : p.numbers[entry - p.back]);
+            Side::absorb_outside(p, load_row<Side, Bytes>(p, row),
+                                 batch.alone ? p.base + entry : p.numbers[entry - p.back]);
         }
     }
 }
@@ -171,53 +189,78 @@ cudaError_t launch_values(bf_context *context, batch_values_params p, unsigned b
     return bf_cuda_launch(cuda, absorb_batch_values<Side, Bytes>, shape, p);
 }
 
-/* A pass over the values of an aggregate. again: over those that were left out; the sums say which
- * were not. */
+/* A pass over the values of an aggregate. again: over those that were left out; `done` says which
+ * were not, of each part. */
 struct values_pass {
     bool again, had_specials;
     struct {
         int first, end; /* limbs from, positions below */
-    } sum, products;
+    } done[BF_PARTS_MOST];
 };
 
-template <bf_dtype D, int Factors, int Bytes>
-cudaError_t launch_terms(bf_context *context, batch_values_params p, const bf_cuda_band *band,
-                         unsigned batches, values_pass *pass) {
-    typedef Terms<D, Factors> terms;
-    auto *absorbed = Factors == 1 ? &pass->sum : &pass->products;
-    p.end = band->limbs > 0 ? terms::end_of(band) : 0;
-    p.done_first = absorbed->first;
-    p.done_end = absorbed->end;
-    absorbed->first = p.first;
-    absorbed->end = p.end;
-    if constexpr (terms::is_float)
-        if (pass->again) return launch_outside<terms, Bytes>(context, p, batches);
-    return launch_values<terms, Bytes>(context, p, batches);
+/* A launch for part number i. */
+struct part_launch {
+    bf_context *context;
+    batch_values_params p;
+    const bf_cuda_band *band;
+    unsigned batches;
+    values_pass *pass;
+    int i;
+};
+
+template <class Side, int Bytes> cudaError_t launch_terms(const part_launch &l) {
+    batch_values_params p = l.p;
+    auto *done = &l.pass->done[l.i];
+    p.end = Side::end_of(l.band);
+    p.done_first = done->first;
+    p.done_end = done->end;
+    done->first = p.first;
+    done->end = p.end;
+    if constexpr (Side::is_float)
+        if (l.pass->again) return launch_outside<Side, Bytes>(l.context, p, l.batches);
+    return launch_values<Side, Bytes>(l.context, p, l.batches);
 }
 
-template <int Factors>
-cudaError_t launch_sum(bf_context *context, batch_values_params p, const bf_cuda_band *band,
-                       unsigned batches, values_pass *pass) {
-    if (band->layout.limbs == 0) return cudaSuccess;
-    p.first = band->first;
-    p.limbs = band->limbs;
-    p.from = band->from;
-    p.to = band->to;
-    p.words = (int64_t *)band->words.memory;
-    switch (p.aggregate.dtype) {
-    case BF_F16: return launch_terms<BF_F16, Factors, 2>(context, p, band, batches, pass);
-    case BF_BF16: return launch_terms<BF_BF16, Factors, 2>(context, p, band, batches, pass);
-    case BF_F32: return launch_terms<BF_F32, Factors, 4>(context, p, band, batches, pass);
-    case BF_F64: return launch_terms<BF_F64, Factors, 8>(context, p, band, batches, pass);
-    default: return launch_terms<BF_NONE, Factors, 0>(context, p, band, batches, pass);
+/* Terms a^A b^B. Integers are all finite, so that one of a pair is enough where B is 0. */
+template <int A, int B, bool Pairs> cudaError_t launch_part(const part_launch &l) {
+    switch (l.p.aggregate.dtype) {
+    case BF_F16:
+    case BF_BF16: return launch_terms<Terms<BF_F32, A, B, Pairs>, 2>(l);
+    case BF_F32: return launch_terms<Terms<BF_F32, A, B, Pairs>, 4>(l);
+    case BF_F64: return launch_terms<Terms<BF_F64, A, B, Pairs>, 8>(l);
+    default: return launch_terms<Terms<BF_NONE, A, B, (B > 0)>, 0>(l);
     }
 }
 
+cudaError_t launch_powers(const part_launch &l) {
+    switch (l.band->part.a) {
+    case 1: return launch_part<1, 0, false>(l);
+    case 2: return launch_part<2, 0, false>(l);
+    case 3: return launch_part<3, 0, false>(l);
+    default: return launch_part<4, 0, false>(l);
+    }
+}
+
+/* Powers of the second array are those of the first, swapped. */
+cudaError_t launch_pairs(part_launch l) {
+    const bf_part *part = &l.band->part;
+    if (part->a == 0) {
+        const char *values = l.p.aggregate.values;
+        l.p.aggregate.values = l.p.aggregate.second;
+        l.p.aggregate.second = values;
+        l.p.swapped = true;
+    }
+    if (part->a > 0 && part->b > 0)
+        return part->a == 1 ? launch_part<1, 1, true>(l) : launch_part<2, 1, true>(l);
+    return part->a + part->b == 1 ? launch_part<1, 0, true>(l) : launch_part<2, 0, true>(l);
+}
+
 batch_values_params params_of(const bf_cuda_batch_plan *plan, const bf_cuda_aggregate *c,
-                              const void *values) {
+                              const void *const values[]) {
     batch_values_params p = {};
     p.aggregate = bf_cuda_aggregate_params_of(c, plan->n);
-    p.aggregate.values = (const char *)values;
+    p.aggregate.values = (const char *)values[0];
+    p.aggregate.second = bf_kind_takes_pairs(c->kind) ? (const char *)values[1] : NULL;
     p.batches = plan->batches;
     p.batch_count = plan->batch_count;
     p.slots = (unsigned)plan->slots;
@@ -229,26 +272,32 @@ batch_values_params params_of(const bf_cuda_batch_plan *plan, const bf_cuda_aggr
     return p;
 }
 
+/* One pass for each part; the first counts specials. */
 cudaError_t absorb_sums(bf_context *context, const bf_cuda_groups *g,
-                        const bf_cuda_batch_plan *plan, bf_cuda_aggregate *c, const void *values,
-                        values_pass *pass) {
+                        const bf_cuda_batch_plan *plan, bf_cuda_aggregate *c,
+                        const void *const values[], values_pass *pass) {
     enum { DEPOSITS = 2 }; /* additions of a term to one limb, at most */
     cudaError_t error = bf_cuda_aggregate_deposit(context, c, g->fresh.size, DEPOSITS * plan->n);
-    if (error != cudaSuccess) return error;
-    batch_values_params p = params_of(plan, c, values);
-    p.had_specials = pass->had_specials;
-    p.counts_specials = true;
-    error = launch_sum<1>(context, p, &c->sum, plan->batch_most, pass);
-    p.counts_specials = c->sum.layout.limbs == 0;
-    if (error != cudaSuccess) return error;
-    return launch_sum<2>(context, p, &c->products, plan->batch_most, pass);
+    part_launch l = {context, params_of(plan, c, values), NULL, plan->batch_most, pass, 0};
+    l.p.had_specials = pass->had_specials;
+    for (l.i = 0; l.i < c->bands && error == cudaSuccess; l.i++) {
+        l.band = &c->band[l.i];
+        l.p.counts_specials = l.i == 0;
+        l.p.first = l.band->first;
+        l.p.limbs = l.band->limbs;
+        l.p.from = l.band->from;
+        l.p.to = l.band->to;
+        l.p.words = (int64_t *)l.band->words.memory;
+        error = bf_kind_takes_pairs(c->kind) ? launch_pairs(l) : launch_powers(l);
+    }
+    return error;
 }
 
 } // namespace
 
 bf_status bf_cuda_batch_values(bf_context *context, bf_cuda_groups *g,
                                const bf_cuda_batch_plan *plan, bf_cuda_aggregate *c,
-                               const void *values, const void *unpartitioned) {
+                               const void *const values[], const void *const unpartitioned[]) {
     values_pass pass = {};
     if (c->kind == BF_KIND_EXTREME)
         return bf_cuda_group_check(

@@ -13,6 +13,7 @@ enum { NOTE_NEXT, NOTE_OUTSIDE };
 struct batch_values_params {
     bf_cuda_aggregate_params aggregate;
     bool counts_specials; /* this pass counts specials */
+    bool swapped;         /* the second array of the aggregate comes first */
     int first, limbs;     /* the band's */
     int from, to;         /* limbs that the values need */
     int64_t *words;

@@ -34,7 +34,12 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     g->key = kind->key;
     g->rank_bytes = bf_rank_bytes(kind->key);
     g->count = kind->count;
-    for (int c = 0; c < kind->count; c++) g->aggregates[c] = kind->aggregates[c];
+    for (int c = 0; c < kind->count; c++) {
+        g->aggregates[c] = kind->aggregates[c];
+        g->first[c] = g->arrays;
+        for (int k = bf_aggregate_arrays(g->aggregates[c]); k > 0; k--)
+            g->dtypes[g->arrays++] = g->aggregates[c].dtype;
+    }
     g->seed = bf_hash_seed_of(kind->seed);
     bf_cuda_set_init(g, &g->set);
     bf_cuda_set_init(g, &g->fresh);
@@ -79,15 +84,15 @@ static bf_status absorb_by_index(bf_context *context, bf_cuda_groups *g, const v
     bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
     if (status == BF_OK) status = bf_cuda_set_reserve(context, g, set, set->size + fresh);
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_prepare(context, &set->aggregates[c], values[c], n, set->size,
-                                           set->room);
+        status = bf_cuda_aggregate_prepare(context, &set->aggregates[c], values + g->first[c], n,
+                                           set->size, set->room);
     if (status == BF_OK)
         status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, NULL);
     if (status != BF_OK) return status;
     cudaError_t error = bf_cuda_group_count(context, numbers, n, (int64_t *)set->counts.memory);
     for (int c = 0; c < g->count && error == cudaSuccess; c++)
-        error = bf_cuda_aggregate_absorb(context, &set->aggregates[c], values[c], numbers, n,
-                                         set->size);
+        error = bf_cuda_aggregate_absorb(context, &set->aggregates[c], values + g->first[c],
+                                         numbers, n, set->size);
     return bf_cuda_group_check(context, error);
 }
 
@@ -100,10 +105,10 @@ static bf_status absorb_piece(bf_context *context, bf_cuda_groups *g, const void
     if (status == BF_OK)
         status = bf_cuda_groups_absorb_batches(context, g, ranks, values, n, &absorbed);
     for (int64_t first = 0; first < n && status == BF_OK && !absorbed; first += NUMBERED_ROWS) {
-        const void *some[BF_AGGREGATES_MAX];
+        const void *some[BF_GROUP_ARRAYS];
         int64_t count = n - first < NUMBERED_ROWS ? n - first : NUMBERED_ROWS;
-        for (int c = 0; c < g->count; c++)
-            some[c] = (const char *)values[c] + first * bf_dtype_bytes(g->aggregates[c].dtype);
+        for (int i = 0; i < g->arrays; i++)
+            some[i] = (const char *)values[i] + first * bf_dtype_bytes(g->dtypes[i]);
         status =
             absorb_by_index(context, g, (const char *)ranks + first * g->rank_bytes, some, count);
     }
@@ -115,17 +120,17 @@ static bf_status absorb_piece(bf_context *context, bf_cuda_groups *g, const void
 /* The arrays of a call: keys, then the values of each aggregate. */
 struct row_arrays {
     int count;
-    const char *data[BF_AGGREGATES_MAX + 1];
-    int bytes[BF_AGGREGATES_MAX + 1];   /* the size of an element */
-    bool copied[BF_AGGREGATES_MAX + 1]; /* kernels do not reach it */
+    const char *data[BF_GROUP_ARRAYS + 1];
+    int bytes[BF_GROUP_ARRAYS + 1];   /* the size of an element */
+    bool copied[BF_GROUP_ARRAYS + 1]; /* kernels do not reach it */
 };
 
 static row_arrays arrays_of(const bf_context *context, const bf_cuda_groups *g, const void *keys,
                             const void *const values[]) {
     row_arrays a = {};
-    a.count = 1 + g->count;
+    a.count = 1 + g->arrays;
     for (int i = 0; i < a.count; i++) {
-        bf_dtype dtype = i == 0 ? g->key : g->aggregates[i - 1].dtype;
+        bf_dtype dtype = i == 0 ? g->key : g->dtypes[i - 1];
         a.data[i] = (const char *)(i == 0 ? keys : values[i - 1]);
         a.bytes[i] = bf_key_bytes(dtype);
         int align = dtype == BF_PAIR ? 8 : a.bytes[i];
@@ -169,7 +174,7 @@ static bf_status absorb_pieces(bf_context *context, bf_cuda_groups *g, const row
     int64_t piece = rows_of_piece(a);
     bf_status status = BF_OK;
     for (int64_t first = 0; first < n && status == BF_OK; first += piece) {
-        const void *data[BF_AGGREGATES_MAX + 1];
+        const void *data[BF_GROUP_ARRAYS + 1];
         int64_t count = n - first < piece ? n - first : piece;
         status = copy_rows(context, g, a, first, count, data);
         if (status == BF_OK) status = absorb_piece(context, g, data[0], data + 1, count);

@@ -54,6 +54,9 @@ struct bf_cuda_groups {
     bf_dtype key;
     int rank_bytes, count;
     bf_aggregate aggregates[BF_AGGREGATES_MAX];
+    int first[BF_AGGREGATES_MAX]; /* the first array of values of each aggregate */
+    int arrays;                   /* arrays of values of all aggregates */
+    bf_dtype dtypes[BF_GROUP_ARRAYS];
     bf_hash_seed seed;
     bf_cuda_group_set set, fresh;
     bf_cuda_buffer scratch[BF_CUDA_SCRATCHES];

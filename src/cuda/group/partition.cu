@@ -142,17 +142,17 @@ bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
     p.rows = (unsigned)((n + blocks - 1) / blocks);
     p.factor = p.factor_again = plan->factor;
     p.room = plan->room;
-    p.arrays = g->count;
+    p.arrays = g->arrays;
     p.row_bytes = plan->rank_bytes;
     size_t cursors = bf_cuda_part_bytes(sizeof(unsigned) << p.bits), total = cursors + ranks;
     for (int c = 0; c < p.arrays; c++)
-        total += bf_cuda_part_bytes(capacity * (size_t)bf_dtype_bytes(g->aggregates[c].dtype));
+        total += bf_cuda_part_bytes(capacity * (size_t)bf_dtype_bytes(g->dtypes[c]));
     char *memory = (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_PARTITIONED, total);
     if (memory == NULL) return BF_E_MEMORY;
     p.cursors = (unsigned *)bf_cuda_next_part(&memory, cursors);
     p.partitioned = bf_cuda_next_part(&memory, ranks);
     for (int c = 0; c < p.arrays; c++) {
-        int bytes = bf_dtype_bytes(g->aggregates[c].dtype);
+        int bytes = bf_dtype_bytes(g->dtypes[c]);
         char *values = (char *)bf_cuda_next_part(&memory, capacity * (size_t)bytes);
         p.array[c] = value_array{(const char *)plan->values[c], values, bytes};
         plan->values[c] = values;

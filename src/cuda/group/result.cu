@@ -1,6 +1,6 @@
 /* The results of an aggregate of all groups on a GPU. A thread finishes one group at a time. */
 #include "cuda/group/group.cuh"
-#include "cuda/reduce/aggregate_value.cuh"
+#include "cuda/reduce/joint/finish.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
 #include "rules/reduce/band.h"
@@ -17,7 +17,7 @@ struct result_params {
     bf_reduce_options options;
     const unsigned *order;
     const int64_t *counts;
-    bf_work *work; /* one for each thread; BF_VAR and BF_STD */
+    void *work; /* NULL: there is nothing to do that needs it */
     char *values;
     uint8_t *fits;              /* NULL: an integer that does not fit is a failure */
     unsigned long long *failed; /* the number of groups from the first failure on; 0: none */
@@ -25,15 +25,16 @@ struct result_params {
 
 /* --- one group --- */
 
+/* The sums of elements, and of their squares; where a kind keeps one, either name means it. */
 __device__ __forceinline__ bf_band_sums sums_of(const result_params &p, int64_t number) {
     const bf_cuda_aggregate_params &c = p.aggregate;
     bf_band_sums g;
     bf_cuda_group_counts(c, number, p.counts[number], g.counts);
-    g.sum = c.sums + number * c.sum_limbs;
-    g.products = c.squares + number * c.products_limbs;
-    g.sum_layout = bf_layout_make(c.sum_limbs, c.sum.exponent + 32 * c.sum_first);
-    g.products_layout =
-        bf_layout_make(c.products_limbs, c.products.exponent + 32 * c.products_first);
+    const bf_cuda_band_params &sum = c.band[0], &products = c.band[c.bands - 1];
+    g.sum = sum.words + number * sum.limbs;
+    g.products = products.words + number * products.limbs;
+    g.sum_layout = bf_cuda_band_layout(sum);
+    g.products_layout = bf_cuda_band_layout(products);
     g.words = false;
     return g;
 }
@@ -84,8 +85,7 @@ struct extremes {
     static __device__ __forceinline__ void finish(const result_params &p, int64_t i, int64_t number,
                                                   bf_work *) {
         const bf_cuda_aggregate_params &c = p.aggregate;
-        int64_t nan =
-            c.specials != nullptr ? c.specials[number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN] : 0;
+        int64_t nan = c.specials != nullptr ? c.specials[number * BF_CUDA_SPECIALS] : 0;
         if (p.options.nan == BF_NAN_ERROR && nan > 0) note_failure(p, i);
         store_bits(p, i,
                    bf_extreme_bits(p.op, p.to, p.counts[number], nan, c.keys[number],
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(BF_CUDA_GROUP_THREADS)
     finish_groups(const __grid_constant__ result_params p) {
     int64_t thread = blockIdx.x * (int64_t)BF_CUDA_GROUP_THREADS + threadIdx.x;
     for (int64_t i = thread; i < p.aggregate.n; i += (int64_t)gridDim.x * BF_CUDA_GROUP_THREADS)
-        Kind::finish(p, i, p.order[i], p.work + thread);
+        Kind::finish(p, i, p.order[i], (bf_work *)p.work + thread);
 }
 
 /* --- all --- */
@@ -114,6 +114,14 @@ unsigned blocks_of(const bf_context *context, const result_params &p) {
     return needs_work(p) && blocks > most ? most : blocks;
 }
 
+/* Variances have a bf_work for each thread. */
+size_t work_bytes(const bf_context *context, const result_params &p) {
+    if (bf_kind_is_joint(p.aggregate.kind))
+        return bf_cuda_joint_finish_bytes(context->cuda, p.aggregate);
+    const size_t threads = (size_t)blocks_of(context, p) * BF_CUDA_GROUP_THREADS;
+    return needs_work(p) ? threads * sizeof(bf_work) : 0;
+}
+
 void (*kernel_of(bf_reduction op, bf_dtype result))(result_params) {
     if (result == BF_I192) return finish_groups<integers>;
     switch (op) {
@@ -127,9 +135,16 @@ void (*kernel_of(bf_reduction op, bf_dtype result))(result_params) {
     }
 }
 
+bf_cuda_joint_results joint_of(const result_params &p) {
+    return {p.aggregate, p.op,     p.to,     p.options,     p.order,
+            p.counts,    p.values, p.failed, (char *)p.work};
+}
+
 cudaError_t launch_finish(bf_context *context, const result_params &p, bf_dtype result) {
     cudaStream_t stream = context->cuda->stream;
     cudaError_t error = cudaMemsetAsync(p.failed, 0, sizeof *p.failed, stream);
+    if (error == cudaSuccess && bf_kind_is_joint(p.aggregate.kind))
+        return bf_cuda_joint_finish(context->cuda, joint_of(p));
     if (error == cudaSuccess && p.fits != NULL)
         error = cudaMemsetAsync(p.fits, 1, (size_t)p.aggregate.n, stream);
     if (error != cudaSuccess) return error;
@@ -147,11 +162,9 @@ bf_status alloc_results(bf_context *context, bf_cuda_groups *g, result_params *p
     p->failed = (unsigned long long *)out;
     p->values = out + 16;
     p->fits = fits ? (uint8_t *)p->values + elements : NULL;
-    if (!needs_work(*p)) return BF_OK;
-    size_t threads = (size_t)blocks_of(context, *p) * BF_CUDA_GROUP_THREADS;
-    p->work = (bf_work *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES,
-                                                  threads * sizeof *p->work);
-    return p->work != NULL ? BF_OK : BF_E_MEMORY;
+    const size_t bytes = work_bytes(context, *p);
+    if (bytes > 0) p->work = bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_BATCHES, bytes);
+    return bytes == 0 || p->work != NULL ? BF_OK : BF_E_MEMORY;
 }
 
 /* Finishes, and copies the results unless a group fails. */

@@ -35,7 +35,7 @@ struct partition_params {
                               one */
     unsigned room;         /* rows of each partition; 0: rows were counted */
     int arrays, row_bytes; /* the most that a row takes in shared memory */
-    value_array array[BF_AGGREGATES_MAX];
+    value_array array[BF_GROUP_ARRAYS];
 };
 
 /* Rows of a thread, and of a tile. */

@@ -1,6 +1,7 @@
 /* Aggregates of groups on a GPU. Values are absorbed by the numbers of their groups, as in
  * src/cpu/reduce/accumulate.c, by atomic additions of integers, which commute. */
 #include "cuda/reduce/aggregate_value.cuh"
+#include "cuda/reduce/joint/terms.cuh"
 
 #include "rules/reduce/state.h"
 
@@ -8,48 +9,66 @@ namespace {
 
 /* --- values --- */
 
-__device__ __forceinline__ void absorb_value(const bf_cuda_aggregate_params &p, uint64_t bits,
-                                             int64_t number) {
-    bool is_float = bf_dtype_is_float(p.dtype);
-    bf_format f = bf_format_of(p.dtype);
-    if (is_float && bf_cuda_is_special(f, bits)) {
-        bf_cuda_count_special(p, f, bits, number);
-        return;
+template <int n>
+__device__ __forceinline__ void add_term(const bf_cuda_band_params &to, int64_t number,
+                                         const bf_cuda_joint_term<n> &term) {
+    int64_t *limbs = to.words + number * to.limbs;
+#pragma unroll
+    for (int i = 0; i < n; i++)
+        if (term.word[i] != 0)
+            bf_cuda_add_term(limbs, term.position - 32 * to.first + 64 * i, term.word[i],
+                             term.negative);
+}
+
+template <bf_kind Kind>
+__device__ __forceinline__ void absorb_value(const bf_cuda_aggregate_params &p, uint64_t a,
+                                             uint64_t b, int64_t number) {
+    if (bf_dtype_is_float(p.dtype)) {
+        const int special = bf_cuda_special_of(Kind, bf_format_of(p.dtype), a, b);
+        if (special != 0) {
+            bf_cuda_count_special(p, number, special, 1);
+            if (!bf_sum_keeps_weight(Kind, special)) return;
+            a = 0;
+        }
     }
-    bf_finite d = is_float ? bf_decode(f, bits) : bf_decode_integer(p.dtype, bits);
-    if (p.sum.limbs > 0) {
-        int at = is_float ? bf_sum_position(f, p.sum, d.position, 1) : 0;
-        bf_cuda_add_term(p.sums + number * p.sum_limbs, at - 32 * p.sum_first, d.magnitude,
-                         d.negative);
-    }
-    if (p.products.limbs > 0) {
-        int at = is_float ? bf_sum_position(f, p.products, 2 * d.position, 2) : 0;
-        int64_t *limbs = p.squares + number * p.products_limbs;
-        at -= 32 * p.products_first;
-        bf_cuda_add_term(limbs, at, d.magnitude * d.magnitude, false);
-        uint64_t high = __umul64hi(d.magnitude, d.magnitude);
-        if (high != 0) bf_cuda_add_term(limbs, at + 64, high, false);
-    }
+    bf_cuda_joint_terms<Kind>(bf_cuda_joint_term_of(p.dtype, a), bf_cuda_joint_term_of(p.dtype, b),
+                              [&](int i, const auto &term) { add_term(p.band[i], number, term); });
 }
 
 __device__ __forceinline__ void absorb_key(const bf_cuda_aggregate_params &p, uint64_t bits,
                                            int64_t number) {
     if (bf_dtype_is_float(p.dtype) && bf_is_nan(bf_format_of(p.dtype), bits)) {
-        bf_cuda_add_word(p.specials + number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, 1);
+        bf_cuda_count_special(p, number, BF_SUM_NAN, 1);
         return;
     }
     int64_t key = bf_order_rank(p.dtype, bits) ^ (p.greatest ? -1 : 0);
     if (key < p.keys[number]) atomicMin((long long *)p.keys + number, (long long)key);
 }
 
+template <bf_kind Kind>
 __global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     absorb_values(const __grid_constant__ bf_cuda_aggregate_params p) {
     for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(p.n)) {
-        uint64_t bits = bf_cuda_element::load_bits(p.values, p.bytes, i);
-        if (p.kind == BF_KIND_EXTREME)
-            absorb_key(p, bits, p.numbers[i]);
+        const uint64_t a = bf_cuda_element::load_bits(p.values, p.bytes, i);
+        if constexpr (Kind == BF_KIND_EXTREME)
+            absorb_key(p, a, p.numbers[i]);
         else
-            absorb_value(p, bits, p.numbers[i]);
+            absorb_value<Kind>(
+                p, a,
+                bf_kind_takes_pairs(Kind) ? bf_cuda_element::load_bits(p.second, p.bytes, i) : 0,
+                p.numbers[i]);
+    }
+}
+
+void (*absorber_of(bf_kind kind))(bf_cuda_aggregate_params) {
+    switch (kind) {
+    case BF_KIND_SUM: return absorb_values<BF_KIND_SUM>;
+    case BF_KIND_SQUARES: return absorb_values<BF_KIND_SQUARES>;
+    case BF_KIND_MOMENTS: return absorb_values<BF_KIND_MOMENTS>;
+    case BF_KIND_POWERS: return absorb_values<BF_KIND_POWERS>;
+    case BF_KIND_COMOMENTS: return absorb_values<BF_KIND_COMOMENTS>;
+    case BF_KIND_WEIGHTED: return absorb_values<BF_KIND_WEIGHTED>;
+    default: return absorb_values<BF_KIND_EXTREME>;
     }
 }
 
@@ -99,13 +118,14 @@ __global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
 /* --- words --- */
 
 /* Writes the limbs of a group: all of the layout, carried. */
-__device__ void write_limbs(bf_layout layout, int first, int limbs, const int64_t *band,
-                            int64_t *words) {
+__device__ void write_limbs(const bf_cuda_band_params &band, int64_t number, int64_t *words) {
+    const int64_t *limbs = band.words + number * band.limbs;
+    const int count = band.part.layout.limbs;
     int64_t carried = 0;
-    for (int k = 0; k < layout.limbs; k++) {
-        bool held = k >= first && k < first + limbs;
-        int64_t sum = carried + (held ? band[k - first] : 0);
-        words[k] = k < layout.limbs - 1 ? sum & 0xffffffff : sum;
+    for (int k = 0; k < count; k++) {
+        bool held = k >= band.first && k < band.first + band.limbs;
+        int64_t sum = carried + (held ? limbs[k - band.first] : 0);
+        words[k] = k < count - 1 ? sum & 0xffffffff : sum;
         carried = sum >> 32;
     }
 }
@@ -121,23 +141,17 @@ __device__ void write_extreme(int64_t count, int64_t nan, int64_t key, int64_t *
 __global__ void __launch_bounds__(BF_CUDA_AGGREGATE_THREADS)
     write_words(const __grid_constant__ bf_cuda_aggregate_params p, group_list groups,
                 const int64_t *counts, int64_t *words) {
-    bf_sum_shape shape = bf_sum_shape_of(p.kind, p.dtype);
-    int each = p.kind == BF_KIND_EXTREME ? (int)BF_EXTREME_WORDS : shape.words;
+    const int each = bf_state_words(p.kind, p.dtype, nullptr);
     for (const int64_t i : bf_cuda_indices<BF_CUDA_AGGREGATE_THREADS>(p.n)) {
         int64_t number = groups[i], *to = words + i * each;
         if (p.kind == BF_KIND_EXTREME) {
             const int64_t *specials = p.specials + number * BF_CUDA_SPECIALS;
-            write_extreme(counts[number], p.specials != nullptr ? specials[BF_CUDA_SPECIAL_NAN] : 0,
-                          p.keys[number], to);
+            write_extreme(counts[number], p.specials != nullptr ? specials[0] : 0, p.keys[number],
+                          to);
             continue;
         }
         bf_cuda_group_counts(p, number, counts[number], to);
-        if (p.sum.limbs > 0)
-            write_limbs(p.sum, p.sum_first, p.sum_limbs, p.sums + number * p.sum_limbs,
-                        to + shape.sum_at);
-        if (p.products.limbs > 0)
-            write_limbs(p.products, p.products_first, p.products_limbs,
-                        p.squares + number * p.products_limbs, to + shape.products_at);
+        for (int k = 0; k < p.bands; k++) write_limbs(p.band[k], number, to + p.band[k].part.at);
     }
 }
 
@@ -153,14 +167,11 @@ bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *a,
     p.kind = a->kind;
     p.bytes = bf_dtype_bytes(a->dtype);
     p.greatest = a->greatest;
-    p.sum = a->sum.layout;
-    p.products = a->products.layout;
-    p.sum_first = a->sum.first;
-    p.sum_limbs = a->sum.limbs;
-    p.products_first = a->products.first;
-    p.products_limbs = a->products.limbs;
-    p.sums = (int64_t *)a->sum.words.memory;
-    p.squares = (int64_t *)a->products.words.memory;
+    p.bands = a->bands;
+    for (int i = 0; i < a->bands; i++) {
+        const bf_cuda_band *band = &a->band[i];
+        p.band[i] = {band->part, band->first, band->limbs, (int64_t *)band->words.memory};
+    }
     p.keys = (int64_t *)a->keys.memory;
     p.specials = a->has_specials ? (int64_t *)a->specials.memory : NULL;
     p.n = n;
@@ -169,33 +180,26 @@ bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *a,
 
 /* --- memory --- */
 
-static void band_init(bf_cuda_band *band, bf_layout layout, bool has) {
-    band->layout = layout;
-    if (!has) band->layout.limbs = 0;
-    band->first = band->limbs = 0;
-    band->deposits = 0;
-}
-
 void bf_cuda_aggregate_init(bf_cuda_aggregate *a, bf_aggregate kind) {
     *a = bf_cuda_aggregate{};
     a->kind = bf_kind_of(kind.op, kind.dtype);
     a->dtype = kind.dtype;
     a->greatest = bf_is_greatest(kind.op);
-    bool sum = a->kind == BF_KIND_SUM || a->kind == BF_KIND_MOMENTS;
-    bool products = a->kind == BF_KIND_SQUARES || a->kind == BF_KIND_MOMENTS;
-    band_init(&a->sum, bf_layout_sum(kind.dtype), sum);
-    band_init(&a->products, bf_layout_products(kind.dtype), products);
+    const bf_parts parts = bf_parts_of(a->kind, a->dtype);
+    a->bands = parts.count;
+    for (int i = 0; i < a->bands; i++) a->band[i].part = parts.part[i];
 }
 
 void bf_cuda_aggregate_empty(bf_cuda_aggregate *a) {
-    a->sum.first = a->sum.limbs = a->products.first = a->products.limbs = 0;
-    a->sum.deposits = a->products.deposits = 0;
+    for (int i = 0; i < a->bands; i++) {
+        a->band[i].first = a->band[i].limbs = 0;
+        a->band[i].deposits = 0;
+    }
     a->has_specials = false;
 }
 
 void bf_cuda_aggregate_destroy(bf_context *context, bf_cuda_aggregate *a) {
-    bf_cuda_buffer_free(context, &a->sum.words);
-    bf_cuda_buffer_free(context, &a->products.words);
+    for (int i = 0; i < a->bands; i++) bf_cuda_buffer_free(context, &a->band[i].words);
     bf_cuda_buffer_free(context, &a->keys);
     bf_cuda_buffer_free(context, &a->specials);
 }
@@ -212,9 +216,8 @@ bf_status bf_cuda_aggregate_reserve(bf_context *context, bf_cuda_aggregate *a, i
     if (a->kind == BF_KIND_EXTREME) status = grow_words(context, &a->keys, size, room, 1);
     if (status == BF_OK && a->has_specials)
         status = grow_words(context, &a->specials, size, room, BF_CUDA_SPECIALS);
-    if (status == BF_OK) status = grow_words(context, &a->sum.words, size, room, a->sum.limbs);
-    if (status == BF_OK)
-        status = grow_words(context, &a->products.words, size, room, a->products.limbs);
+    for (int i = 0; i < a->bands && status == BF_OK; i++)
+        status = grow_words(context, &a->band[i].words, size, room, a->band[i].limbs);
     return status;
 }
 
@@ -235,10 +238,8 @@ cudaError_t bf_cuda_aggregate_extend(bf_context *context, bf_cuda_aggregate *a, 
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && a->has_specials)
         error = clear_words(context, &a->specials, size, fresh, BF_CUDA_SPECIALS);
-    if (error == cudaSuccess)
-        error = clear_words(context, &a->sum.words, size, fresh, a->sum.limbs);
-    if (error == cudaSuccess)
-        error = clear_words(context, &a->products.words, size, fresh, a->products.limbs);
+    for (int i = 0; i < a->bands && error == cudaSuccess; i++)
+        error = clear_words(context, &a->band[i].words, size, fresh, a->band[i].limbs);
     return error;
 }
 
@@ -293,23 +294,26 @@ static cudaError_t make_headroom(bf_context *context, bf_cuda_band *band, int64_
 
 cudaError_t bf_cuda_aggregate_deposit(bf_context *context, bf_cuda_aggregate *a, int64_t size,
                                       int64_t deposits) {
-    cudaError_t error = make_headroom(context, &a->sum, size, deposits);
-    if (error == cudaSuccess) error = make_headroom(context, &a->products, size, deposits);
-    a->sum.deposits += deposits;
-    a->products.deposits += deposits;
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < a->bands && error == cudaSuccess; i++) {
+        error = make_headroom(context, &a->band[i], size, deposits);
+        a->band[i].deposits += deposits;
+    }
     return error;
 }
 
-cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *a, const void *values,
-                                     const unsigned *numbers, int64_t n, int64_t size) {
+cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *a,
+                                     const void *const values[], const unsigned *numbers, int64_t n,
+                                     int64_t size) {
     enum { DEPOSITS = 2 }; /* additions of a term to one limb, at most */
     cudaError_t error = bf_cuda_aggregate_deposit(context, a, size, DEPOSITS * n);
     if (error != cudaSuccess) return error;
     bf_cuda_aggregate_params p = bf_cuda_aggregate_params_of(a, n);
-    p.values = (const char *)values;
+    p.values = (const char *)values[0];
+    p.second = bf_kind_takes_pairs(a->kind) ? (const char *)values[1] : NULL;
     p.numbers = numbers;
-    absorb_values<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_AGGREGATE_THREADS),
-                    BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(p);
+    absorber_of(a->kind)<<<bf_cuda_blocks(context->cuda, n, BF_CUDA_AGGREGATE_THREADS),
+                           BF_CUDA_AGGREGATE_THREADS, 0, context->cuda->stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -325,8 +329,8 @@ bf_status bf_cuda_aggregate_widen(bf_context *context, bf_cuda_aggregate *into,
                                   const bf_cuda_aggregate *from, int64_t size, int64_t room) {
     bf_status status = BF_OK;
     if (from->has_specials) status = bf_cuda_aggregate_hold_specials(context, into, size, room);
-    if (status == BF_OK) status = widen_band(context, &into->sum, &from->sum, size, room);
-    if (status == BF_OK) status = widen_band(context, &into->products, &from->products, size, room);
+    for (int i = 0; i < into->bands && status == BF_OK; i++)
+        status = widen_band(context, &into->band[i], &from->band[i], size, room);
     return status;
 }
 
@@ -358,9 +362,9 @@ cudaError_t bf_cuda_aggregate_merge(bf_context *context, bf_cuda_aggregate *into
                       BF_CUDA_AGGREGATE_THREADS, 0, stream>>>(
             (int64_t *)into->specials.memory, BF_CUDA_SPECIALS, 0,
             (const int64_t *)from->specials.memory, BF_CUDA_SPECIALS, groups, n);
-    cudaError_t error = merge_band(context, &into->sum, &from->sum, groups, n, size);
-    if (error == cudaSuccess)
-        error = merge_band(context, &into->products, &from->products, groups, n, size);
+    cudaError_t error = cudaGetLastError();
+    for (int i = 0; i < into->bands && error == cudaSuccess; i++)
+        error = merge_band(context, &into->band[i], &from->band[i], groups, n, size);
     return error;
 }
 

@@ -20,19 +20,15 @@ enum {
     BF_CUDA_BAND_DEPOSITS = 1 << 30 /* additions to a limb between carries (limbs.h) */
 };
 
-/* The values of a group that are counted apart; integers have none. */
-enum {
-    BF_CUDA_SPECIAL_NAN,
-    BF_CUDA_SPECIAL_POS_INF,
-    BF_CUDA_SPECIAL_NEG_INF,
-    BF_CUDA_SPECIAL_NEG_ZERO,
-    BF_CUDA_SPECIALS
-};
+/* The elements or pairs of a group that are counted apart: the counters of a state from BF_SUM_NAN
+ * on; integers have none. */
+enum { BF_CUDA_SPECIALS = BF_SUM_LIMBS - BF_SUM_NAN };
 
-/* Limbs [first, first + limbs) of each group's exact sum, one group after another. The limb above
- * the highest that a term reaches is always one of them; it takes the carries of 2^62 terms. */
+/* Limbs [first, first + limbs) of each group's exact sum of one part, one group after another. The
+ * limb above the highest that a term reaches is always one of them; it takes the carries of 2^62
+ * terms. */
 struct bf_cuda_band {
-    bf_layout layout;
+    bf_part part;
     int first, limbs;
     int from, to;     /* limbs [from, to) are all that the values prepared last need */
     int64_t deposits; /* additions to any one limb since the last carry */
@@ -42,10 +38,11 @@ struct bf_cuda_band {
 struct bf_cuda_aggregate {
     bf_kind kind;
     bf_dtype dtype;
-    bool greatest;              /* BF_KIND_EXTREME: keys are complemented */
-    bf_cuda_band sum, products; /* one, both or none, by the kind */
-    bf_cuda_buffer keys;        /* BF_KIND_EXTREME: the least, int64_t */
-    bf_cuda_buffer specials;    /* int64_t[BF_CUDA_SPECIALS] of each group, once has_specials */
+    bool greatest; /* BF_KIND_EXTREME: keys are complemented */
+    int bands;     /* parts of the kind */
+    bf_cuda_band band[BF_PARTS_MOST];
+    bf_cuda_buffer keys;     /* BF_KIND_EXTREME: the least, int64_t */
+    bf_cuda_buffer specials; /* int64_t[BF_CUDA_SPECIALS] of each group, once has_specials */
     bool has_specials;
 };
 
@@ -69,10 +66,10 @@ bf_status bf_cuda_aggregate_hold_specials(bf_context *context, bf_cuda_aggregate
 /* Counts so many additions to any one limb, and carries first if they might overflow. */
 cudaError_t bf_cuda_aggregate_deposit(bf_context *context, bf_cuda_aggregate *aggregate,
                                       int64_t size, int64_t deposits);
-/* Absorbs values into the groups of these numbers, of `size` groups. They have been prepared for.
- */
+/* Absorbs values, of pairs those of two arrays, into the groups of these numbers, of `size` groups.
+ * They have been prepared for. */
 cudaError_t bf_cuda_aggregate_absorb(bf_context *context, bf_cuda_aggregate *aggregate,
-                                     const void *values, const unsigned *numbers, int64_t n,
+                                     const void *const values[], const unsigned *numbers, int64_t n,
                                      int64_t size);
 
 /* Widens `into` for a merge of `from`; merges group i of `from` into group numbers[i], all
@@ -91,13 +88,15 @@ cudaError_t bf_cuda_aggregate_words(bf_context *context, const bf_cuda_aggregate
 
 /* --- aggregate_band.cu --- */
 
-/* Finds the limbs, and whether there are specials, that n values need, and makes room for them in
- * the aggregate's `room` groups. */
+/* Finds the limbs, and whether there are specials, that n values of an array, or of two, need, and
+ * makes room for them in the aggregate's `room` groups. */
 bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_aggregate *aggregate,
-                                    const void *values, int64_t n, int64_t size, int64_t room);
+                                    const void *const values[], int64_t n, int64_t size,
+                                    int64_t room);
 /* Prepares by a sample of the values, if there are many. Some values may then need more. */
 bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_aggregate *aggregate,
-                                  const void *values, int64_t n, int64_t size, int64_t room);
+                                  const void *const values[], int64_t n, int64_t size,
+                                  int64_t room);
 
 /* --- aggregate_words.cu --- */
 

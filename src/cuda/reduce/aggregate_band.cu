@@ -6,6 +6,7 @@
 namespace {
 
 enum {
+    RANGE_NOTES = 3,        /* an array has so many notes */
     MOST = 1 << 12,         /* above all positions of elements */
     SAMPLE = 1 << 17,       /* values */
     SAMPLED_LEAST = 1 << 22 /* rows of which a sample is worth it */
@@ -119,17 +120,26 @@ bf_status check_band(bf_context *context, cudaError_t error) {
 
 } // namespace
 
-/* Widens a band for magnitudes at positions [least, end). factors: 1, or 2 for squares. */
+/* Positions [least, end) of the magnitudes of an array; end 0: it has none. */
+struct positions {
+    int least, end;
+};
+
+/* Widens a band for terms of such elements, or pairs. */
 static bf_status widen_band_for(bf_context *context, bf_cuda_band *band, bf_dtype dtype,
-                                int factors, int least, int end, int64_t size, int64_t room) {
+                                const positions &a, const positions &b, int64_t size,
+                                int64_t room) {
+    const bf_part *part = &band->part;
+    const int least = part->a * a.least + part->b * b.least;
+    const int end = part->a * a.end + part->b * b.end;
     int offset = 0;
     band->from = band->to = band->first;
-    if (band->layout.limbs == 0 || end == 0) return BF_OK;
+    if ((part->a > 0 && a.end == 0) || (part->b > 0 && b.end == 0)) return BF_OK;
     if (bf_dtype_is_float(dtype))
-        offset = bf_sum_position(bf_format_of(dtype), band->layout, 0, factors);
-    int last = (factors * end + offset - 1) / 32 + 2; /* the last is for carries */
-    if (last > band->layout.limbs) last = band->layout.limbs;
-    band->from = (factors * least + offset) / 32;
+        offset = bf_sum_position(bf_format_of(dtype), part->layout, 0, part->a + part->b);
+    int last = (end + offset - 1) / 32 + 2; /* the last is for carries */
+    if (last > part->layout.limbs) last = part->layout.limbs;
+    band->from = (least + offset) / 32;
     band->to = last;
     return bf_cuda_band_widen(context, band, size, room, band->from, band->to);
 }
@@ -149,47 +159,65 @@ static void launch_find_range(bf_context *context, bf_dtype dtype, const void *v
             dtype, bf_dtype_bytes(dtype), (const char *)values, n, most, found);
 }
 
-/* Widens the aggregate for the range in the notes, extended by so many bits below and above. */
+/* The positions that notes tell, extended by so many bits below and above. */
+static positions positions_in(const uint64_t *noted, int below, int above) {
+    positions p = {max(MOST - (int)noted[0] - below, 0), (int)noted[1]};
+    if (p.end > 0) p.end += above;
+    return p;
+}
+
+/* Widens the aggregate for the ranges in the notes: of an array, or of two. */
 static bf_status widen_aggregate(bf_context *context, bf_cuda_aggregate *c, int below, int above,
                                  int64_t size, int64_t room) {
     uint64_t noted[BF_CUDA_NOTES];
     bf_status status = bf_cuda_fetch_notes(context, cudaSuccess, noted, "values on a GPU");
     if (status != BF_OK) return status;
-    int least = max(MOST - (int)noted[0] - below, 0);
-    int end = (int)noted[1], specials = (int)noted[2];
-    if (end > 0) end += above;
+    const positions a = positions_in(noted, below, above);
+    const positions b = positions_in(noted + RANGE_NOTES, below, above);
+    int specials = (int)(noted[2] | noted[RANGE_NOTES + 2]);
     if (c->kind == BF_KIND_EXTREME) specials &= HAS_NAN;
+    if (!bf_sum_counts_zeros(c->kind, c->dtype)) specials &= ~HAS_NEG_ZERO;
     if (specials != 0) status = bf_cuda_aggregate_hold_specials(context, c, size, room);
-    if (status == BF_OK)
-        status = widen_band_for(context, &c->sum, c->dtype, 1, least, end, size, room);
-    if (status == BF_OK)
-        status = widen_band_for(context, &c->products, c->dtype, 2, least, end, size, room);
+    for (int i = 0; i < c->bands && status == BF_OK; i++)
+        status = widen_band_for(context, &c->band[i], c->dtype, a, b, size, room);
     return status;
 }
 
-bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_aggregate *c, const void *values,
-                                    int64_t n, int64_t size, int64_t room) {
-    cudaError_t error = bf_cuda_clear_notes(context);
-    if (error == cudaSuccess)
-        launch_find_range(context, c->dtype, values, n, MOST, bf_cuda_notes(context));
-    if (error == cudaSuccess) error = cudaGetLastError();
-    bf_status status = check_band(context, error);
+/* Enqueues find(values, notes) for each array. */
+template <class Find>
+static bf_status find_ranges(bf_context *context, const bf_cuda_aggregate *c,
+                             const void *const values[], const Find &find) {
+    const cudaError_t error = bf_cuda_clear_notes(context);
+    if (error != cudaSuccess) return check_band(context, error);
+    for (int i = 0; i < (bf_kind_takes_pairs(c->kind) ? 2 : 1); i++)
+        find(values[i], bf_cuda_notes(context) + i * RANGE_NOTES);
+    return check_band(context, cudaGetLastError());
+}
+
+bf_status bf_cuda_aggregate_prepare(bf_context *context, bf_cuda_aggregate *c,
+                                    const void *const values[], int64_t n, int64_t size,
+                                    int64_t room) {
+    const bf_status status =
+        find_ranges(context, c, values, [&](const void *x, unsigned long long *found) {
+            launch_find_range(context, c->dtype, x, n, MOST, found);
+        });
     return status == BF_OK ? widen_aggregate(context, c, 0, 0, size, room) : status;
 }
 
 /* The least of many values is smaller than the least of a sample, by about log2 of their ratio in
  * bits; by ten bits more once in a thousand times. */
-bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_aggregate *c, const void *values,
-                                  int64_t n, int64_t size, int64_t room) {
+bf_status bf_cuda_aggregate_guess(bf_context *context, bf_cuda_aggregate *c,
+                                  const void *const values[], int64_t n, int64_t size,
+                                  int64_t room) {
     enum { ABOVE = 4, BELOW = 10 };
     if (n < SAMPLED_LEAST || !bf_dtype_is_float(c->dtype) || c->kind == BF_KIND_EXTREME)
         return bf_cuda_aggregate_prepare(context, c, values, n, size, room);
-    cudaError_t error = bf_cuda_clear_notes(context);
-    if (error != cudaSuccess) return check_band(context, error);
-    sample_range<<<SAMPLE / BF_CUDA_AGGREGATE_THREADS, BF_CUDA_AGGREGATE_THREADS, 0,
-                   context->cuda->stream>>>(c->dtype, bf_dtype_bytes(c->dtype),
-                                            (const char *)values, n, MOST, bf_cuda_notes(context));
-    bf_status status = check_band(context, cudaGetLastError());
+    const bf_status status =
+        find_ranges(context, c, values, [&](const void *x, unsigned long long *found) {
+            sample_range<<<SAMPLE / BF_CUDA_AGGREGATE_THREADS, BF_CUDA_AGGREGATE_THREADS, 0,
+                           context->cuda->stream>>>(c->dtype, bf_dtype_bytes(c->dtype),
+                                                    (const char *)x, n, MOST, found);
+        });
     int below = BELOW + bf_bit_length((uint64_t)n / SAMPLE);
     return status == BF_OK ? widen_aggregate(context, c, below, ABOVE, size, room) : status;
 }

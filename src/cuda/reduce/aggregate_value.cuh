@@ -6,16 +6,29 @@
 #include "cuda/reduce/sum_limbs.cuh"
 #include "cuda/runtime/element.cuh"
 
+/* The limbs of a part: [first, first + limbs) of each group's. */
+struct bf_cuda_band_params {
+    bf_part part;
+    int first, limbs;
+    int64_t *words;
+};
+
+/* The limbs of a band, and the weight of the first. */
+static __host__ __device__ __forceinline__ bf_layout
+bf_cuda_band_layout(const bf_cuda_band_params &band) {
+    return bf_layout_make(band.limbs, band.part.layout.exponent + 32 * band.first);
+}
+
 /* The memory of an aggregate, and values for it. */
 struct bf_cuda_aggregate_params {
     bf_dtype dtype;
     bf_kind kind;
     int bytes;
     bool greatest;
-    bf_layout sum, products; /* 0 limbs: the kind has none */
-    int sum_first, sum_limbs, products_first, products_limbs;
-    int64_t *sums, *squares, *keys, *specials;
-    const char *values;
+    int bands;
+    bf_cuda_band_params band[BF_PARTS_MOST];
+    int64_t *keys, *specials;
+    const char *values, *second;
     const unsigned *numbers;
     int64_t n;
 };
@@ -26,16 +39,10 @@ bf_cuda_aggregate_params bf_cuda_aggregate_params_of(const bf_cuda_aggregate *ag
 static __device__ __forceinline__ void bf_cuda_group_counts(const bf_cuda_aggregate_params &p,
                                                             int64_t number, int64_t count,
                                                             int64_t *words) {
-    int64_t specials[BF_CUDA_SPECIALS];
-    for (int k = 0; k < BF_CUDA_SPECIALS; k++)
-        specials[k] = p.specials != nullptr ? p.specials[number * BF_CUDA_SPECIALS + k] : 0;
     words[BF_SUM_COUNT] = count;
-    words[BF_SUM_NAN] = specials[BF_CUDA_SPECIAL_NAN];
-    words[BF_SUM_POS_INF] = specials[BF_CUDA_SPECIAL_POS_INF];
-    words[BF_SUM_NEG_INF] = specials[BF_CUDA_SPECIAL_NEG_INF];
-    words[BF_SUM_INVALID] = 0;
-    words[BF_SUM_NEG_ZERO] =
-        bf_sum_counts_zeros(p.kind, p.dtype) ? specials[BF_CUDA_SPECIAL_NEG_ZERO] : 0;
+    for (int k = 0; k < BF_CUDA_SPECIALS; k++)
+        words[BF_SUM_NAN + k] =
+            p.specials != nullptr ? p.specials[number * BF_CUDA_SPECIALS + k] : 0;
 }
 
 /* Returns whether this is zero, an infinity or a NaN, which have no limbs. */
@@ -44,17 +51,19 @@ static __device__ __forceinline__ bool bf_cuda_is_special(bf_format f, uint64_t 
     return magnitude - 1 >= bf_format_inf(f) - 1;
 }
 
-/* Counts such a value, unless nothing depends on it. */
-static __device__ __forceinline__ void bf_cuda_count_special(const bf_cuda_aggregate_params &p,
-                                                             bf_format f, uint64_t bits,
-                                                             int64_t number) {
-    uint64_t magnitude = bits & ~bf_format_sign(f);
-    bool negative = bits != magnitude && p.kind != BF_KIND_SQUARES;
-    int special = negative ? BF_CUDA_SPECIAL_NEG_INF : BF_CUDA_SPECIAL_POS_INF;
-    if (magnitude > bf_format_inf(f)) special = BF_CUDA_SPECIAL_NAN;
-    if (magnitude == 0) special = BF_CUDA_SPECIAL_NEG_ZERO;
-    if (magnitude > 0 || negative)
-        bf_cuda_add_word(p.specials + number * BF_CUDA_SPECIALS + special, 1);
+/* The counter of a float, or of a pair of them, or 0. */
+static __device__ __forceinline__ int bf_cuda_special_of(bf_kind kind, bf_format f, uint64_t a,
+                                                         uint64_t b) {
+    if (bf_kind_is_joint(kind)) return bf_sum_special_joint(kind, f, a, b);
+    if (kind == BF_KIND_SUM && bf_sum_neg_zero(f, a)) return BF_SUM_NEG_ZERO;
+    const int special = bf_sum_special(f, a);
+    return kind == BF_KIND_SQUARES && special == BF_SUM_NEG_INF ? (int)BF_SUM_POS_INF : special;
+}
+
+/* Adds to a counter of a group. */
+static __device__ __forceinline__ void
+bf_cuda_count_special(const bf_cuda_aggregate_params &p, int64_t number, int counter, int64_t x) {
+    bf_cuda_add_word(p.specials + number * BF_CUDA_SPECIALS + counter - BF_SUM_NAN, x);
 }
 
 #endif

@@ -20,12 +20,11 @@ struct word_rows {
     int each;
 };
 
-/* Inserts the groups' limbs from word `at` on. The limb above the last that is not a sign extension
- * takes the carries of later merges. */
-bf_status insert_band(bf_context *context, bf_cuda_band *band, const word_rows &rows, int64_t room,
-                      int at) {
-    int count = band->layout.limbs, first = count, end = 0;
-    if (count == 0) return BF_OK;
+/* Inserts the groups' limbs of a part. The limb above the last that is not a sign extension takes
+ * the carries of later merges. */
+bf_status insert_band(bf_context *context, bf_cuda_band *band, const word_rows &rows,
+                      int64_t room) {
+    int count = band->part.layout.limbs, at = band->part.at, first = count, end = 0;
     for (int64_t i = 0; i < rows.n; i++) {
         const int64_t *limbs = rows.words + i * rows.each + at;
         int begins = 0, ends = count;
@@ -57,21 +56,16 @@ bf_status insert_band(bf_context *context, bf_cuda_band *band, const word_rows &
 
 /* Sets the specials of a group from its words. */
 void specials_of(bf_kind kind, const int64_t *words, int64_t *specials) {
-    if (kind == BF_KIND_EXTREME) {
-        specials[BF_CUDA_SPECIAL_NAN] = words[BF_EXTREME_NAN];
-        return;
-    }
-    specials[BF_CUDA_SPECIAL_NAN] = words[BF_SUM_NAN];
-    specials[BF_CUDA_SPECIAL_POS_INF] = words[BF_SUM_POS_INF];
-    specials[BF_CUDA_SPECIAL_NEG_INF] = words[BF_SUM_NEG_INF];
-    specials[BF_CUDA_SPECIAL_NEG_ZERO] = words[BF_SUM_NEG_ZERO];
+    if (kind == BF_KIND_EXTREME)
+        specials[0] = words[BF_EXTREME_NAN];
+    else
+        memcpy(specials, words + BF_SUM_NAN, BF_CUDA_SPECIALS * sizeof *specials);
 }
 
 /* Inserts an aggregate of all groups. scratch: BF_CUDA_SPECIALS for each group. */
 bf_status insert_rows(bf_context *context, bf_cuda_aggregate *c, const word_rows &rows,
                       int64_t room, int64_t *scratch) {
     bool any = false;
-    bf_sum_shape shape = bf_sum_shape_of(c->kind, c->dtype);
     memset(scratch, 0, (size_t)rows.n * BF_CUDA_SPECIALS * sizeof *scratch);
     for (int64_t i = 0; i < rows.n; i++)
         specials_of(c->kind, rows.words + i * rows.each, scratch + i * BF_CUDA_SPECIALS);
@@ -86,9 +80,9 @@ bf_status insert_rows(bf_context *context, bf_cuda_aggregate *c, const word_rows
             scratch[i] = rows.words[i * rows.each + BF_EXTREME_RANK];
         return copy_and_wait(context, c->keys.memory, scratch, (size_t)rows.n * sizeof *scratch);
     }
-    status = insert_band(context, &c->sum, rows, room, shape.sum_at);
-    return status == BF_OK ? insert_band(context, &c->products, rows, room, shape.products_at)
-                           : status;
+    for (int i = 0; i < c->bands && status == BF_OK; i++)
+        status = insert_band(context, &c->band[i], rows, room);
+    return status;
 }
 
 } // namespace

@@ -109,8 +109,7 @@ template <class T> struct extreme {
         const bf_cuda_aggregate_params &a = to.aggregate;
         bf_cuda_add_word(to.counts + number, rows);
         if (rows > nans) atomicMin((long long *)a.keys + number, (long long)rank);
-        if (nans > 0)
-            bf_cuda_add_word(a.specials + number * BF_CUDA_SPECIALS + BF_CUDA_SPECIAL_NAN, nans);
+        if (nans > 0) bf_cuda_count_special(a, number, BF_SUM_NAN, nans);
     }
     __device__ __forceinline__ void add(const bf_cuda_index_params &p, uint32_t rows,
                                         const bf_cuda_index_target &target) const {

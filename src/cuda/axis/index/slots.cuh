@@ -42,22 +42,15 @@ struct bf_cuda_index_target {
             bf_cuda_add_word(p.pool + number * p.words + i, x);
         else if (i == BF_SUM_COUNT)
             bf_cuda_add_word(p.states.counts + number, x);
-        else if (i < BF_SUM_LIMBS)
-            add_special(i, x);
-        else if (i < BF_SUM_LIMBS + a.sum.limbs)
-            bf_cuda_add_word(a.sums + number * a.sum_limbs + (i - BF_SUM_LIMBS - a.sum_first), x);
-        else
-            bf_cuda_add_word(a.squares + number * a.products_limbs +
-                                 (i - BF_SUM_LIMBS - a.sum.limbs - a.products_first),
-                             x);
+        else if (i >= BF_SUM_LIMBS)
+            add_limb(i, x);
+        else if (x != 0)
+            bf_cuda_count_special(a, number, i, x);
     }
-    __device__ __forceinline__ void add_special(int i, int64_t x) const {
-        int special = i == BF_SUM_NAN       ? BF_CUDA_SPECIAL_NAN
-                      : i == BF_SUM_POS_INF ? BF_CUDA_SPECIAL_POS_INF
-                      : i == BF_SUM_NEG_INF ? BF_CUDA_SPECIAL_NEG_INF
-                                            : BF_CUDA_SPECIAL_NEG_ZERO;
-        if (x != 0)
-            bf_cuda_add_word(p.states.aggregate.specials + number * BF_CUDA_SPECIALS + special, x);
+    __device__ __forceinline__ void add_limb(int i, int64_t x) const {
+        const bf_cuda_band_params *to = p.states.aggregate.band;
+        while (i >= to->part.at + to->part.layout.limbs) to++;
+        bf_cuda_add_word(to->words + number * to->limbs + (i - to->part.at - to->first), x);
     }
 };
 

@@ -14,9 +14,9 @@
 
 #define BF_WIDE_JOINT 1 /* before rules/number/wide.h */
 
-#include "cuda/axis/joint/estimate.cuh"
 #include "cuda/axis/layout.cuh"
 #include "cuda/axis/store.cuh"
+#include "cuda/reduce/joint/estimate.cuh"
 #include "cuda/reduce/joint/windows.cuh"
 
 #include "rules/reduce/joint.h"

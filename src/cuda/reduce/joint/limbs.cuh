@@ -1,37 +1,14 @@
 /* Joint kinds in limbs: for elements that fit no window, and integers of 64 bits.
  *
- * A term is a product of up to four magnitudes of 64 bits. It is added to the limbs of its part in
- * shared memory (cuda/reduce/sum_limbs.cuh). Each lane has a column of them, so no two lanes of a
- * warp meet, nor do their banks. At the end, a block adds its columns to words. */
+ * A term (terms.cuh) is added to the limbs of its part in shared memory
+ * (cuda/reduce/sum_limbs.cuh). Each lane has a column of them, so no two lanes of a warp meet, nor
+ * do their banks. At the end, a block adds its columns to words. */
 #ifndef BF_CUDA_REDUCE_JOINT_LIMBS_CUH
 #define BF_CUDA_REDUCE_JOINT_LIMBS_CUH
 
+#include "cuda/reduce/joint/terms.cuh"
 #include "cuda/reduce/sum_limbs.cuh"
 #include "cuda/runtime/grid.cuh"
-
-/* The sum of word[i] * 2^(64 i), times 2^position. */
-template <int n> struct bf_cuda_joint_term {
-    uint64_t word[n];
-    int position;
-    bool negative;
-};
-
-template <int n>
-static __device__ __forceinline__ bf_cuda_joint_term<n + 1>
-operator*(const bf_cuda_joint_term<n> &x, const bf_cuda_joint_term<1> &y) {
-    bf_cuda_joint_term<n + 1> z;
-    uint64_t carry = 0;
-#pragma unroll
-    for (int i = 0; i < n; i++) {
-        const bf_u128 product = (bf_u128)x.word[i] * y.word[0] + carry;
-        z.word[i] = (uint64_t)product;
-        carry = (uint64_t)(product >> 64);
-    }
-    z.word[n] = carry;
-    z.position = x.position + y.position;
-    z.negative = x.negative != y.negative;
-    return z;
-}
 
 template <int n>
 static __device__ __forceinline__ void bf_cuda_joint_add(const bf_cuda_limbs &to,
@@ -71,12 +48,7 @@ struct bf_cuda_joint_limbs {
         neg_infs += special == BF_SUM_NEG_INF;
         invalid += special == BF_SUM_INVALID;
     }
-    static __device__ __forceinline__ bf_cuda_joint_term<1> term_of(bf_dtype dtype, uint64_t x) {
-        const bf_factor f = bf_factor_of(dtype, (bf_i128)x);
-        return {{(uint64_t)f.magnitude}, f.position, f.negative};
-    }
-    /* Takes an element or a pair, as bf_sum_take_joint does: parts are in the order of
-     * bf_kind_part. */
+    /* Takes an element or a pair, as bf_sum_take_joint does. */
     template <bf_kind Kind>
     __device__ __forceinline__ void take(bf_dtype dtype, uint64_t a, uint64_t b) {
         if (bf_dtype_is_float(dtype)) {
@@ -87,27 +59,9 @@ struct bf_cuda_joint_limbs {
                 a = 0;
             }
         }
-        const bf_cuda_joint_term<1> x = term_of(dtype, a), y = term_of(dtype, b);
-        if constexpr (Kind == BF_KIND_POWERS) {
-            const bf_cuda_joint_term<2> xx = x * x;
-            const bf_cuda_joint_term<3> xxx = xx * x;
-            bf_cuda_joint_add(part[0], x);
-            bf_cuda_joint_add(part[1], xx);
-            bf_cuda_joint_add(part[2], xxx);
-            bf_cuda_joint_add(part[3], xxx * x);
-        } else if constexpr (Kind == BF_KIND_COMOMENTS) {
-            bf_cuda_joint_add(part[0], x);
-            bf_cuda_joint_add(part[1], y);
-            bf_cuda_joint_add(part[2], x * x);
-            bf_cuda_joint_add(part[3], x * y);
-            bf_cuda_joint_add(part[4], y * y);
-        } else {
-            const bf_cuda_joint_term<2> xy = x * y;
-            bf_cuda_joint_add(part[0], y);
-            bf_cuda_joint_add(part[1], y * y);
-            bf_cuda_joint_add(part[2], xy);
-            bf_cuda_joint_add(part[3], xy * x);
-        }
+        bf_cuda_joint_terms<Kind>(
+            bf_cuda_joint_term_of(dtype, a), bf_cuda_joint_term_of(dtype, b),
+            [&](int i, const auto &term) { bf_cuda_joint_add(part[i], term); });
     }
     __device__ __forceinline__ void add_counters(int64_t *words) const {
         bf_cuda_add_word(&words[BF_SUM_NAN], nans);

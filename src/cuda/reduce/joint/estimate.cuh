@@ -1,8 +1,8 @@
 /* Numbers in two doubles with a bound of their error, and results of joint kinds made of them: the
  * textbook's formulas. A result whose two ends round alike is proven (Ziv); the rules make others.
  */
-#ifndef BF_CUDA_AXIS_JOINT_ESTIMATE_CUH
-#define BF_CUDA_AXIS_JOINT_ESTIMATE_CUH
+#ifndef BF_CUDA_REDUCE_JOINT_ESTIMATE_CUH
+#define BF_CUDA_REDUCE_JOINT_ESTIMATE_CUH
 
 #include "rules/number/wide.h"
 #include "rules/reduce/kind.h"
