@@ -4,7 +4,9 @@
 
 enum { ROWS = (1 << 22) + 777, COLUMNS = 3, KEYS_AT = 0, VALUES_AT = SECOND };
 
-static const bf_reduction ops[COLUMNS] = {BF_SUM, BF_SUMSQ, BF_VAR};
+static const bf_reduction plain[COLUMNS] = {BF_SUM, BF_SUMSQ, BF_VAR};
+static const bf_reduction joint[COLUMNS] = {BF_KURTOSIS, BF_CORR, BF_WVAR}; /* pairs: of equals */
+static const bf_reduction *ops = plain;
 
 /* Makes keys of so many groups; each is met by the last rows as well as by the first. */
 static void put_keys(uint32_t groups) {
@@ -35,7 +37,7 @@ static unsigned char *save_groups(bf_context *context, char *memory, bf_dtype dt
     bf_aggregate aggregates[COLUMNS];
     bf_array keys = bf_array_of(BF_U32, memory + KEYS_AT, ROWS),
              values = bf_array_of(dtype, memory + VALUES_AT, ROWS);
-    const bf_array *pointers[COLUMNS] = {&values, &values, &values};
+    const bf_array *pointers[2 * COLUMNS] = {&values, &values, &values, &values, &values, &values};
     bf_groups *g = NULL;
     for (int c = 0; c < COLUMNS; c++) aggregates[c] = (bf_aggregate){ops[c], dtype};
     bf_groups_options o =
@@ -102,6 +104,26 @@ static void outliers_of_many_groups(void **unused) {
     check_outliers(BF_F64);
 }
 
+/* The rows of one outlier, and of all. */
+static void outliers_of_pairs_and_powers(void **unused) {
+    (void)unused;
+    leave_out_if_small();
+    static const bf_dtype dtypes[] = {BF_F64, BF_F16};
+    ops = joint;
+    put_keys(3000);
+    for (int d = 0; d < 2; d++) {
+        const uint64_t inf = infinity_bits(dtypes[d]), sign = sign_bit(dtypes[d]);
+        const uint64_t outliers[] = {one(dtypes[d]) - 6 * step(dtypes[d]), sign, inf, inf + 1,
+                                     sign | 1};
+        put_values(dtypes[d]);
+        put_value(dtypes[d], 7, inf - 1);
+        check(dtypes[d], "the greatest (pairs and powers)");
+        for (int i = 0; i < 5; i++) put_value(dtypes[d], ROWS - 1 - 5 * i, outliers[i]);
+        check(dtypes[d], "all (pairs and powers)");
+    }
+    ops = plain;
+}
+
 static void zeros_but_for_one(void **unused) {
     (void)unused;
     leave_out_if_small();
@@ -116,6 +138,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outliers_of_few_groups),
         cmocka_unit_test(outliers_of_many_groups),
+        cmocka_unit_test(outliers_of_pairs_and_powers),
         cmocka_unit_test(zeros_but_for_one),
     };
     return RUN_ON_GPU(tests);

@@ -235,13 +235,14 @@ static inline void assert_same_groups(bf_groups *a, bf_groups *b) {
     free(y);
 }
 
-static const bf_aggregate several_aggregates[] = {{BF_SUM, BF_F32}, {BF_MAX, BF_I16}};
+static const bf_aggregate several_aggregates[] = {
+    {BF_SUM, BF_F32}, {BF_COV, BF_F32}, {BF_MAX, BF_I16}};
 
 static inline bf_groups *make_groups(bf_context *context) {
     bf_groups *groups = NULL;
     assert_done(bf_groups_create(
         context,
-        &BF_GROUPS_OPTIONS(.key = BF_I64, .count = 2, .aggregates = several_aggregates, .seed = 5),
+        &BF_GROUPS_OPTIONS(.key = BF_I64, .count = 3, .aggregates = several_aggregates, .seed = 5),
         &groups));
     return groups;
 }
@@ -249,15 +250,15 @@ static inline bf_groups *make_groups(bf_context *context) {
 /* Rows in memory of the host and of each device, of about so many keys. */
 static inline void check_groups(int64_t n, uint64_t keys) {
     int64_t *k = malloc((size_t)n * sizeof *k + 1);
-    char *v = make_data(BF_F32, n, 3), *m = make_data(BF_I16, n, 4);
+    char *v = make_data(BF_F32, n, 3), *w = make_data(BF_F32, n, 5), *m = make_data(BF_I16, n, 4);
     bf_groups *wanted = make_groups(alone), *found = make_groups(several);
     for (int where = -1; where < devices + 2; where++) {
         int there = where < devices ? where : PAGEABLE;
         uint64_t rng = (uint64_t)where + 10;
         for (int64_t i = 0; i < n; i++) k[i] = (int64_t)(next_random(&rng) % keys) - 5;
         bf_array key = bf_array_of(BF_I64, k, n), value = bf_array_of(BF_F32, v, n),
-                 most = bf_array_of(BF_I16, m, n), far = key;
-        const bf_array *values[] = {&value, &most};
+                 other = bf_array_of(BF_F32, w, n), most = bf_array_of(BF_I16, m, n), far = key;
+        const bf_array *values[] = {&value, &value, &other, &most};
         assert_done(bf_groups_absorb(wanted, &key, values));
         far.data = put(k, (size_t)n * sizeof *k, there);
         assert_done(bf_groups_absorb(found, &far, values));
@@ -279,6 +280,7 @@ static inline void check_groups(int64_t n, uint64_t keys) {
     bf_groups_destroy(found);
     free(k);
     free(v);
+    free(w);
     free(m);
 }
 
@@ -288,11 +290,11 @@ static inline void check_parts(int64_t n) {
     bf_context *contexts[2] = {alone, several};
     bf_groups *parts[2][PARTS];
     int64_t *k = malloc((size_t)n * sizeof *k);
-    char *v = make_data(BF_F32, n, 3), *m = make_data(BF_I16, n, 4);
+    char *v = make_data(BF_F32, n, 3), *w = make_data(BF_F32, n, 5), *m = make_data(BF_I16, n, 4);
     for (int64_t i = 0; i < n; i++) k[i] = i * i % 1009;
     bf_array key = bf_array_of(BF_I64, k, n), value = bf_array_of(BF_F32, v, n),
-             most = bf_array_of(BF_I16, m, n);
-    const bf_array *values[] = {&value, &most};
+             other = bf_array_of(BF_F32, w, n), most = bf_array_of(BF_I16, m, n);
+    const bf_array *values[] = {&value, &value, &other, &most};
     for (int c = 0; c < 2; c++) {
         bf_groups *groups = make_groups(contexts[c]);
         for (int i = 0; i < 2; i++) assert_done(bf_groups_absorb(groups, &key, values));
@@ -306,6 +308,7 @@ static inline void check_parts(int64_t n) {
     }
     free(k);
     free(v);
+    free(w);
     free(m);
 }
 

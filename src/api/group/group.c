@@ -41,15 +41,11 @@ static bf_status read_options(bf_context *context, const bf_groups_options *give
 /* ---- placing ----------------------------------------------------------------------------------
  */
 
-/* Groups of i128, and of joint kinds, are in host memory in every context. Returns what there is
- * that the CPU alone groups, or NULL. */
+/* Groups of i128 are in host memory in every context. Returns why groups are there, or NULL. */
 static const char *host_only(const bf_groups *g) {
     const char *why = g->key == BF_I128 ? "the CPU groups i128" : NULL;
-    for (int i = 0; i < g->count && why == NULL; i++) {
+    for (int i = 0; i < g->count && why == NULL; i++)
         if (g->aggregates[i].dtype == BF_I128) why = "the CPU groups i128";
-        if (bf_kind_is_joint(bf_kind_of(g->aggregates[i].op, BF_NONE)))
-            why = "the CPU groups pairs and powers";
-    }
     return why;
 }
 
