@@ -136,6 +136,10 @@ void nothing_is_proven_of_nothing(void **) {
     assert_false(
         is_proven(exactly(0x1p-500) * exactly(0x1p-500) * exactly(0x1p500), BF_F64, &bits));
     assert_false(is_proven(exactly(0x1p600) * exactly(0x1p600), BF_F64, &bits));
+    /* A zero of either sign. */
+    assert_false(is_proven({-0x1p-200, 0, 0x1p-190}, BF_F32, &bits));
+    assert_true(is_proven({-0x1p-200, 0, 0x1p-210}, BF_F32, &bits));
+    assert_int_equal(bits, 0x80000000u);
 }
 
 } // namespace

@@ -156,7 +156,8 @@ BF_RULE number of_kind(bf_kind kind, bf_reduction op, number n, const bf_reduce_
     }
 }
 
-/* Returns whether the result is proven. */
+/* Returns whether the result is proven. The ends of one that is small for an f32 may be zeros of
+ * two signs. */
 BF_RULE bool is_proven(number x, bf_dtype to, uint64_t *bits) {
     const double error = 2 * x.error;
     if (!(fabs(x.high) > 1e-250 && fabs(x.high) < 1e250)) return false;
@@ -168,9 +169,11 @@ BF_RULE bool is_proven(number x, bf_dtype to, uint64_t *bits) {
     double rest, sum = bf_two_sum(x.high, x.low + error, &rest);
     const float above = (float)bf_round_odd(sum, rest);
     sum = bf_two_sum(x.high, x.low - error, &rest);
-    *bits = 0;
+    const float below = (float)bf_round_odd(sum, rest);
+    uint64_t other = *bits = 0;
     memcpy(bits, &above, sizeof above); /* low bytes come first */
-    return above == (float)bf_round_odd(sum, rest) && fabsf(above) <= 3.4028234663852886e38f;
+    memcpy(&other, &below, sizeof below);
+    return *bits == other && fabsf(above) <= 3.4028234663852886e38f;
 }
 
 } // namespace bf_cuda_estimates
