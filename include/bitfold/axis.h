@@ -141,10 +141,10 @@ BF_API bf_status bf_reduce_index_async(bf_context *context, bf_reduction op, con
 /* `count` states of one op and dtype at once, for data that come in chunks, from several ranks or
  * on several days: what bf_state is for one result. Those of the aggregates of groups
  * (bf_aggregate) are in the memory of the context's device, as groups are, and absorb a chunk on
- * it: 8 to 64 bytes a state are usual, and 1.8 KiB the most. Those of all other reductions are in
- * host memory, and absorb on the CPU arrays that it can read: of BF_ARGMIN, BF_ARGMAX and BF_PROD
- * of integers 56 bytes, of BF_PROD of floats 0.5 KiB and more for more elements, of BF_DOT and
- * BF_DESCRIBE up to 1.8 KiB, of other pairs and of powers up to 5.4 KiB.
+ * it: 8 to 64 bytes a state are usual, and 1.8 KiB the most, of pairs and of powers 5.4 KiB. Those
+ * of all other reductions are in host memory, and absorb on the CPU arrays that it can read: of
+ * BF_ARGMIN, BF_ARGMAX and BF_PROD of integers 56 bytes, of BF_PROD of floats 0.5 KiB and more for
+ * more elements, of BF_DOT and BF_DESCRIBE up to 1.8 KiB.
  *
  * States of argmin, argmax, describe and prod of floats are ordered, as those of state.h are: each
  * knows the index of its next element (0 at first). Along axes and by segments it is the position

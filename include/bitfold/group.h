@@ -7,10 +7,9 @@
  * the number of threads change no bit. Memory grows with the number of groups, not of rows. The
  * context's watch (watch.h) may cancel a call on groups, or a join: BF_E_CANCELLED.
  *
- * Every dtype can be a key or a value, BF_I128 too. Groups of BF_I128, and those with an aggregate
- * of POWERS, COMOMENTS or WEIGHTED, are in host memory, whatever the context. Of floats, -0 and +0
- * are one key (shown as +0), and all NaNs are one key (the default NaN, last in order). A bool is
- * true if its byte is not 0 (shown as 1).
+ * Every dtype can be a key or a value, BF_I128 too. Groups of BF_I128 are in host memory, whatever
+ * the context. Of floats, -0 and +0 are one key (shown as +0), and all NaNs are one key (the
+ * default NaN, last in order). A bool is true if its byte is not 0 (shown as 1).
  *
  * Method: a hash table or a sort numbers the keys; each aggregate then absorbs the values by these
  * numbers, into as many limbs as the exponents need (docs/design/group.md). */

@@ -83,9 +83,9 @@ typedef struct bf_axis_backend {
                         void **states);
     void (*destroy)(bf_context *context, void *states);
     void (*clear)(bf_context *context, void *states);
-    /* Absorbs rows > 0 into states from number `first` on. */
-    bf_status (*absorb)(bf_context *context, void *states, int64_t first, const void *values,
-                        const bf_rows *rows);
+    /* Absorbs rows > 0 into states from number `first` on; b is NULL but for pairs. */
+    bf_status (*absorb)(bf_context *context, void *states, int64_t first, const void *a,
+                        const void *b, const bf_rows *rows);
     bf_status (*merge)(bf_context *context, void *into, const void *from);
     bf_status (*result)(bf_context *context, void *states, const bf_results *results);
     /* Writes how many elements each state has absorbed (i64). */
@@ -96,11 +96,8 @@ typedef struct bf_axis_backend {
     bf_status (*add_words)(bf_context *context, void *states, int64_t first, int64_t n,
                            const int64_t *words);
 
-    /* States that keep words, which the CPU alone has; NULL elsewhere. absorb_kept: b is NULL but
-     * for pairs. merge, append and add_words: BF_E_STATE if indices do not suit. */
-    bf_status (*absorb_kept)(bf_context *context, void *states, int64_t first, const void *a,
-                             const void *b, const bf_rows *rows);
-    /* Merges states whose indices follow. */
+    /* States that the CPU alone has; NULL elsewhere. merge, append and add_words: BF_E_STATE if
+     * indices do not suit. append merges states whose indices follow. */
     bf_status (*append)(bf_context *context, void *into, const void *from);
     /* Sets the index of each state's next element. */
     bf_status (*seek)(bf_context *context, void *states, const int64_t *next);
@@ -110,8 +107,11 @@ typedef struct bf_axis_backend {
                       const bf_results *results);
 } bf_axis_backend;
 
-/* Do many states of op keep their words? Others are accumulators. */
+/* Are many states of op saved as all of their words? The CPU keeps these. Others are accumulators.
+ */
 static inline bool bf_states_keep_words(bf_reduction op) { return !bf_is_aggregate(op); }
+/* Are they on the CPU in every context? */
+static inline bool bf_states_on_host(bf_reduction op) { return !bf_is_group_aggregate(op); }
 
 /* The words that the functions above give and take of each state. Products of floats begin with a
  * whole leaf. */

@@ -2,10 +2,11 @@
  * their results. */
 #include "tests/support/both.h"
 
-enum { AT_PLACES = 3 << 20, USED = 6 << 20, CHUNKS = 5, ROWS_MOST = 300000 };
+enum { AT_PLACES = 3 << 20, AT_SECOND = 6 << 20, USED = 9 << 20, CHUNKS = 5, ROWS_MOST = 300000 };
 
 typedef struct problem {
     bf_reduction op;
+    bool pairs;
     bf_dtype dtype;
     int64_t slots, width;
     bf_states *states[2]; /* on the CPU, on the GPU */
@@ -29,8 +30,10 @@ static void destroy_states(bf_states *states[2]) {
 }
 
 static void fill_values(problem *p, int64_t n) {
-    fill(p->dtype, on_host, n, (data_kind)pick(p, KIND_COUNT), p->seed);
-    if (pick(p, 3) == 0) sprinkle(p->dtype, on_host, n, 50, p->seed);
+    for (int at = 0; at <= (p->pairs ? AT_SECOND : 0); at += AT_SECOND) {
+        fill(p->dtype, on_host + at, n, (data_kind)pick(p, KIND_COUNT), p->seed);
+        if (pick(p, 3) == 0) sprinkle(p->dtype, on_host + at, n, 50, p->seed);
+    }
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
@@ -71,6 +74,11 @@ static bf_status absorb_rows(const problem *p, int device, int64_t rows, bf_dtyp
     const bf_array a = rows_in(p, device, rows);
     const bf_array places =
         bf_array_of(dtype, memory_of(device) + AT_PLACES, index ? rows : p->slots + 1);
+    bf_array b = a;
+    b.data = memory_of(device) + AT_SECOND;
+    if (p->pairs)
+        return index ? bf_states_absorb_pair_index(p->states[device], &a, &b, &places)
+                     : bf_states_absorb_pair_segments(p->states[device], &a, &b, &places);
     return index ? bf_states_absorb_index(p->states[device], &a, &places)
                  : bf_states_absorb_segments(p->states[device], &a, &places);
 }
@@ -98,7 +106,11 @@ static void absorb_fibres(problem *p, int64_t length) {
         a.strides[0] = length * p->width;
         a.strides[1] = p->width;
         a.strides[2] = 1;
-        assert_int_equal(bf_states_absorb_axes(p->states[d], &a, &axis, 1), BF_OK);
+        bf_array b = a;
+        b.data = memory_of(d) + AT_SECOND;
+        assert_int_equal(p->pairs ? bf_states_absorb_pair_axes(p->states[d], &a, &b, &axis, 1)
+                                  : bf_states_absorb_axes(p->states[d], &a, &axis, 1),
+                         BF_OK);
     }
 }
 
@@ -239,11 +251,33 @@ static void states_save_to_the_bytes_of_the_cpu(void **unused) {
     }
 }
 
+/* Pairs, weights and powers, on the GPU indeed. */
+static void joint_states_save_to_the_bytes_of_the_cpu(void **unused) {
+    static const bf_reduction joint[] = {BF_CORR, BF_WSTD, BF_KURTOSIS, BF_INTERCEPT, BF_SKEW};
+    static const int64_t slots[] = {1, 7, 300};
+    (void)unused;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        for (int i = d % 2; i < 5; i += 2) {
+            problem p = {.op = joint[i], .pairs = i % 2 || i == 0, .dtype = all_dtypes[d]};
+            p.seed = (uint64_t)(d + 100 * i + 1);
+            p.slots = slots[pick(&p, 3)];
+            p.width = pick(&p, 2) ? 1 : 1 + (int64_t)pick(&p, 5);
+            absorb_and_merge(&p);
+            assert_string_equal(bf_context_device(gpu), "cuda:0");
+        }
+}
+
 static void a_wrong_place_changes_nothing(void **unused) {
     (void)unused;
     const int64_t rows = 5000;
-    for (int index = 0; index < 2; index++) {
-        problem p = {.op = BF_VAR, .dtype = BF_F64, .slots = 100, .width = 2, .seed = 5};
+    for (int turn = 0; turn < 4; turn++) {
+        const bool index = turn % 2 != 0, pairs = turn > 1;
+        problem p = {.op = pairs ? BF_COV : BF_VAR,
+                     .pairs = pairs,
+                     .dtype = BF_F64,
+                     .slots = 100,
+                     .width = 2,
+                     .seed = 5};
         make_states(&p);
         fill_values(&p, rows * p.width);
         absorb_placed(&p, rows, index);
@@ -267,6 +301,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_place_changes_nothing),
         cmocka_unit_test(states_save_to_the_bytes_of_the_cpu),
+        cmocka_unit_test(joint_states_save_to_the_bytes_of_the_cpu),
     };
     return RUN_ON_GPU(tests);
 }

@@ -34,6 +34,7 @@ REDUCE = ("src/rules/reduce/", "src/seam/reduce.h", "src/api/reduce/reduce.h",
 MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/histogram.h",
           "src/api/order/quantiles.h", "src/api/group/group.h")
 # Order takes its lines as axes do, reduces them, and lists groups, also of tables, and whole rows. Groups of many keys are sorted.
+# Many states of joint kinds are groups on a GPU.
 # Windows have quantiles, by the ranks of their elements. Scans find their segments as axes do,
 # and go on after their states.
 # What merges saved reductions also merges groups of tables.
@@ -43,6 +44,7 @@ MERGED = ("src/api/reduce/state.h", "src/api/axis/states.h", "src/api/histogram/
 USES = {"order": ("src/seam/axis.h", "src/api/axis/axis.h", "src/seam/group.h",
                   "cli/group/by.h", "cli/rows/whole.h"),
         "group": ("src/cpu/order/sorting.h",),
+        "axis": ("src/seam/group.h",),
         "scan": ("src/api/reduce/state.h", "src/api/axis/axis.h", "src/api/axis/states.h", "src/rules/order/quantile.h",
                  "src/cpu/order/sorting.h", "cli/rows/written.h"),
         "reduce": ("cli/group/by.h",),

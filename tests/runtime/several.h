@@ -374,8 +374,19 @@ static inline void assert_same_many(bf_states *a, bf_states *b) {
 }
 
 /* Chunks by axis and by index, in memory of the host and of each device, and a wrong index. */
+/* Both arrays of a pair are the same one. */
+static inline bf_status absorb_index(bf_reduction op, bf_states *s, const bf_array *a,
+                                     const bf_array *places) {
+    return bf_takes_pairs(op) ? bf_states_absorb_pair_index(s, a, a, places)
+                              : bf_states_absorb_index(s, a, places);
+}
+
+static inline bf_status absorb_axis(bf_reduction op, bf_states *s, const bf_array *a, int axis) {
+    return bf_takes_pairs(op) ? bf_states_absorb_pair_axes(s, a, a, &axis, 1)
+                              : bf_states_absorb_axes(s, a, &axis, 1);
+}
+
 static inline void check_states(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t width) {
-    static const int axes[] = {0, 1};
     const int64_t n = rows * width;
     const size_t bytes = (size_t)n * bf_dtype_size(dtype);
     char *x = make_data(dtype, n, (uint64_t)(op * 7 + dtype));
@@ -391,23 +402,23 @@ static inline void check_states(bf_reduction op, bf_dtype dtype, int64_t rows, i
     for (int where = -1; where < devices + 2; where++) {
         const int there = where < devices ? where : PAGEABLE;
         far.data = away.data = put(x, bytes, there);
-        assert_done(bf_states_absorb_index(wanted, &a, &places));
-        assert_done(bf_states_absorb_index(found, &far, &places));
-        assert_done(bf_states_absorb_axes(wanted, &cube, axes + 1, 1));
-        assert_done(bf_states_absorb_axes(found, &away, axes + 1, 1));
-        assert_done(bf_states_absorb_axes(columns, &a, axes, 1));
-        assert_done(bf_states_absorb_axes(others, &far, axes, 1));
+        assert_done(absorb_index(op, wanted, &a, &places));
+        assert_done(absorb_index(op, found, &far, &places));
+        assert_done(absorb_axis(op, wanted, &cube, 1));
+        assert_done(absorb_axis(op, found, &away, 1));
+        assert_done(absorb_axis(op, columns, &a, 0));
+        assert_done(absorb_axis(op, others, &far, 0));
         drop(far.data, there);
         if (where % 2 != 0) continue;
         assert_same_many(found, wanted);
         assert_same_many(others, columns);
     }
     index[rows - 1] = 3;
-    assert_int_equal(bf_states_absorb_index(wanted, &a, &places), BF_E_ARGUMENT);
-    assert_int_equal(bf_states_absorb_index(found, &a, &places), BF_E_ARGUMENT);
+    assert_int_equal(absorb_index(op, wanted, &a, &places), BF_E_ARGUMENT);
+    assert_int_equal(absorb_index(op, found, &a, &places), BF_E_ARGUMENT);
     assert_string_equal(bf_context_message(several), bf_context_message(alone));
     assert_same_many(found, wanted);
-    assert_done(bf_states_absorb_axes(found, &cube, axes + 1, 1));
+    assert_done(absorb_axis(op, found, &cube, 1));
     assert_done(bf_states_merge(wanted, found));
     assert_done(bf_states_merge(found, wanted));
     assert_done(bf_states_clear(others));

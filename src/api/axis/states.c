@@ -10,6 +10,11 @@
 
 #include <stdlib.h>
 
+/* A chunk: an array and, for pairs, the other one. */
+typedef struct chunk {
+    const bf_array *a, *b;
+} chunk;
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 bool bf_states_have(bf_reduction op) { return strcmp(bf_reduction_name(op), "?") != 0; }
@@ -24,9 +29,9 @@ static bf_status check_kind(bf_context *context, bf_reduction op, bf_dtype dtype
     return BF_OK;
 }
 
-/* The backend of new states: words are kept in host memory. */
+/* The backend of new states. */
 static const bf_backend *home_of(const bf_states *s) {
-    return bf_states_keep_words(s->op) ? &bf_backend_cpu : bf_place_home(s->context);
+    return bf_states_on_host(s->op) ? &bf_backend_cpu : bf_place_home(s->context);
 }
 
 /* Replaces the inside by an empty one of another backend. On failure it stays. */
@@ -40,10 +45,9 @@ static bf_status make_inside(bf_states *s, const bf_backend *on) {
     return BF_OK;
 }
 
-/* Places a call on states with n more arrays. Empty states follow them, but for those that keep
- * words. */
+/* Places a call on states with n more arrays. Empty states follow them, if they may be anywhere. */
 static bf_status place_call(const bf_states *s, const bf_memory *arrays, int n) {
-    if (bf_states_keep_words(s->op)) {
+    if (bf_states_on_host(s->op)) {
         s->context->used = &bf_backend_cpu;
         s->context->reason = "these states are in host memory";
         return BF_OK;
@@ -60,9 +64,10 @@ static bf_status place_call(const bf_states *s, const bf_memory *arrays, int n) 
 bf_status bf_states_place(const bf_states *s) { return place_call(s, NULL, 0); }
 
 /* Places a chunk; empty states move to its device. */
-static bf_status place_chunk(bf_states *s, const bf_array *array, const bf_array *places) {
-    const bf_memory memory[2] = {bf_flat_memory(array), bf_flat_memory(places)};
-    bf_status status = place_call(s, memory, 2);
+static bf_status place_chunk(bf_states *s, const chunk *c, const bf_array *places) {
+    const bf_memory memory[3] = {bf_flat_memory(c->a), bf_flat_memory(c->b),
+                                 bf_flat_memory(places)};
+    bf_status status = place_call(s, memory, 3);
     return status == BF_OK && s->context->used != s->on ? make_inside(s, s->context->used) : status;
 }
 
@@ -113,11 +118,6 @@ bf_status bf_states_describe(const bf_states *states, bf_states_info *info) {
 
 /* ---- absorbing ------------------------------------------------------------------------------- */
 
-/* A chunk: an array and, for pairs, the other one. */
-typedef struct chunk {
-    const bf_array *a, *b;
-} chunk;
-
 /* Checks a chunk's arrays, and that their elements are not too many. */
 static bf_status check_chunk(const bf_states *s, const chunk *c) {
     bf_context *context = s->context;
@@ -134,18 +134,13 @@ static bf_status check_chunk(const bf_states *s, const chunk *c) {
     return status;
 }
 
-static bf_status call_backend(const bf_states *s, const bf_flat values[2], const bf_rows *rows) {
-    const bf_axis_backend *by = s->on->axis;
-    if (!bf_states_keep_words(s->op))
-        return by->absorb(s->context, s->inside, 0, values[0].data, rows);
-    return by->absorb_kept(s->context, s->inside, 0, values[0].data, values[1].data, rows);
-}
-
 /* Absorbs rows of flat elements by flat places. */
 static bf_status absorb_flat(bf_states *s, const bf_flat values[2], const bf_rows *rows) {
     const int64_t bytes = bf_bytes_of(values[0].count, bf_dtype_bytes(s->dtype));
     bf_status status = bf_watch_begin(s->context, bytes);
-    if (status == BF_OK) status = call_backend(s, values, rows);
+    if (status == BF_OK)
+        status =
+            s->on->axis->absorb(s->context, s->inside, 0, values[0].data, values[1].data, rows);
     if (status == BF_OK) s->elements += values[0].count;
     return bf_watch_end(s->context, status);
 }
@@ -153,7 +148,7 @@ static bf_status absorb_flat(bf_states *s, const bf_flat values[2], const bf_row
 /* Absorbs the rows of a checked chunk; places: NULL, or those of the rows. */
 static bf_status absorb_rows(bf_states *s, const chunk *c, const bf_array *places, bf_rows *rows) {
     bf_flat values[2] = {{.copy = NULL}}, at = {.copy = NULL};
-    bf_status status = place_chunk(s, c->a, places);
+    bf_status status = place_chunk(s, c, places);
     if (status != BF_OK) return status;
     status = bf_flat_take(s->context, s->on, s->dtype, c->a, &values[0]);
     if (status == BF_OK) status = bf_flat_take(s->context, s->on, s->dtype, c->b, &values[1]);
@@ -345,7 +340,7 @@ static bf_status merge_from_afar(bf_states *into, const bf_states *from) {
 /* Merges states, or (append) those whose indices follow. */
 static bf_status merge_states(bf_states *into, const bf_states *from, bool append) {
     bf_context *context = into->context;
-    append = append && bf_states_keep_words(into->op);
+    append = append && bf_states_on_host(into->op);
     if (into->op != from->op || into->dtype != from->dtype || into->count != from->count)
         return bf_fail(context, BF_E_STATE, "states of another op, dtype or number");
     if (from->elements > BF_COUNT_MAX - into->elements)
@@ -406,7 +401,7 @@ bf_status bf_states_check_output(const bf_states *s, const bf_array *array) {
     if (count != s->count)
         return bf_fail(s->context, BF_E_SHAPE, "the array has %lld elements, for %lld states",
                        (long long)count, (long long)s->count);
-    if (bf_states_keep_words(s->op) && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
+    if (bf_states_on_host(s->op) && bf_where_is(array->data, NULL) == BF_WHERE_DEVICE)
         return bf_fail(s->context, BF_E_DEVICE, "memory of a GPU, and these states are the host's");
     return BF_OK;
 }

@@ -20,7 +20,6 @@ const bf_axis_backend bf_cpu_axis_backend = {
     .counts = bf_cpu_states_counts,
     .words = bf_cpu_states_words,
     .add_words = bf_cpu_states_add_words,
-    .absorb_kept = bf_cpu_states_absorb_kept,
     .append = bf_cpu_states_append,
     .seek = bf_cpu_states_seek,
     .part = bf_cpu_states_part,

@@ -195,10 +195,8 @@ bf_status bf_cpu_states_create(bf_context *context, bf_reduction op, bf_dtype dt
                                void **states);
 void bf_cpu_states_destroy(bf_context *context, void *states);
 void bf_cpu_states_clear(bf_context *context, void *states);
-bf_status bf_cpu_states_absorb(bf_context *context, void *states, int64_t first, const void *values,
-                               const bf_rows *rows);
-bf_status bf_cpu_states_absorb_kept(bf_context *context, void *states, int64_t first, const void *a,
-                                    const void *b, const bf_rows *rows);
+bf_status bf_cpu_states_absorb(bf_context *context, void *states, int64_t first, const void *a,
+                               const void *b, const bf_rows *rows);
 bf_status bf_cpu_states_append(bf_context *context, void *into, const void *from);
 bf_status bf_cpu_states_seek(bf_context *context, void *states, const int64_t *next);
 bf_status bf_cpu_states_part(bf_context *context, void *states, bf_reduction op,

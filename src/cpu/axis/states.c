@@ -116,28 +116,20 @@ static bf_status absorb_job(bf_context *context, states *s, int64_t first,
     return status == BF_E_ARGUMENT ? check_places(context, rows) : status;
 }
 
-bf_status bf_cpu_states_absorb(bf_context *context, void *of, int64_t first, const void *values,
-                               const bf_rows *rows) {
+bf_status bf_cpu_states_absorb(bf_context *context, void *of, int64_t first, const void *a,
+                               const void *b, const bf_rows *rows) {
     states *s = of;
-    const bf_slots_job job = {s->op, s->column.dtype, values, NULL, rows, false};
+    const bf_slots_job job = {s->op, s->column.dtype, a, NULL, rows, false};
+    bf_status status = s->keeps ? check_places(context, rows) : BF_OK;
+    if (status != BF_OK) return status;
     bf_environment environment = bf_environment_enter();
-    bf_status status = absorb_job(context, s, first, &job);
+    status = s->keeps ? bf_kept_absorb(context, &s->kept, (size_t)first, a, b, rows)
+                      : absorb_job(context, s, first, &job);
     bf_environment_leave(environment);
     return status;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
-
-bf_status bf_cpu_states_absorb_kept(bf_context *context, void *of, int64_t first, const void *a,
-                                    const void *b, const bf_rows *rows) {
-    states *s = of;
-    bf_status status = check_places(context, rows);
-    if (status != BF_OK) return status;
-    bf_environment environment = bf_environment_enter();
-    status = bf_kept_absorb(context, &s->kept, (size_t)first, a, b, rows);
-    bf_environment_leave(environment);
-    return status;
-}
 
 static bf_status merge_kept(bf_context *context, void *into, const void *from, bool append) {
     states *s = into;

@@ -1,7 +1,9 @@
 /* Many states on a GPU: the accumulators of groups, by number. Rows are brought into the order of
- * their states, and added as in reductions by index (index.cuh). Every call waits, so that contexts
- * of one GPU can merge each other's states. */
+ * their states, and added as in reductions by index (index.cuh). States of joint kinds are groups
+ * (joint/states.cuh). Every call waits, so that contexts of one GPU can merge each other's states.
+ */
 #include "cuda/axis/index/slots.cuh"
+#include "cuda/axis/joint/states.cuh"
 #include "cuda/runtime/pipeline.cuh"
 
 #include "rules/reduce/state.h"
@@ -22,6 +24,8 @@ struct states {
     int64_t count;
     bf_cuda_aggregate aggregate;
     bf_cuda_buffer counts; /* how many elements each has, int64_t */
+    bool is_joint;
+    bf_cuda_joint_states joint; /* instead of these */
 };
 
 bf_status check(bf_context *context, cudaError_t error) {
@@ -43,6 +47,9 @@ cudaError_t empty_states(bf_context *context, states *s) {
 }
 
 bf_status open_states(bf_context *context, states *s) {
+    s->is_joint = bf_kind_is_joint(bf_kind_of(s->op, s->dtype));
+    s->joint = {s->op, s->dtype, s->count, NULL, NULL};
+    if (s->is_joint) return bf_cuda_joint_states_open(context, &s->joint);
     bf_cuda_aggregate_init(&s->aggregate, {s->op, s->dtype});
     bf_status status = bf_cuda_aggregate_reserve(context, &s->aggregate, 0, s->count);
     if (status == BF_OK) status = bf_cuda_buffer_grow(context, &s->counts, (size_t)s->count * 8, 0);
@@ -50,13 +57,14 @@ bf_status open_states(bf_context *context, states *s) {
 }
 
 void close_states(bf_context *context, states *s) {
+    bf_cuda_joint_states_close(context, &s->joint);
     bf_cuda_aggregate_destroy(context, &s->aggregate);
     bf_cuda_buffer_free(context, &s->counts);
 }
 
 /* Opens others of the same kind. On failure they are closed. */
 bf_status open_alike(bf_context *context, const states *s, int64_t count, states *other) {
-    *other = states{s->op, s->dtype, count, {}, {}};
+    *other = states{s->op, s->dtype, count, {}, {}, false, {}};
     bf_status status = open_states(context, other);
     if (status != BF_OK) close_states(context, other);
     return status;
@@ -305,7 +313,7 @@ bf_status bf_cuda_states_create(bf_context *context, bf_reduction op, bf_dtype d
                                 void **made) {
     states *s = (states *)calloc(1, sizeof *s);
     if (s == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for states");
-    *s = states{op, dtype, count, {}, {}};
+    *s = states{op, dtype, count, {}, {}, false, {}};
     int previous = bf_cuda_enter(context);
     bf_status status = bf_cuda_refuse_captured(context);
     if (status == BF_OK) status = wait(context, open_states(context, s));
@@ -333,7 +341,11 @@ void bf_cuda_states_destroy(bf_context *context, void *of) {
 
 void bf_cuda_states_clear(bf_context *context, void *of) {
     int previous = bf_cuda_enter(context);
-    (void)wait(context, check(context, empty_states(context, (states *)of)));
+    states *s = (states *)of;
+    if (s->is_joint)
+        bf_cuda_joint_states_clear(context, &s->joint);
+    else
+        (void)wait(context, check(context, empty_states(context, s)));
     bf_cuda_leave(previous);
 }
 
@@ -346,34 +358,54 @@ template <class Do> static bf_status call(bf_context *context, const Do &action)
     return status;
 }
 
-bf_status bf_cuda_states_absorb(bf_context *context, void *of, int64_t first, const void *values,
-                                const bf_rows *rows) {
-    return call(context, [&] { return absorb_rows(context, (states *)of, first, values, rows); });
+bf_status bf_cuda_states_absorb(bf_context *context, void *of, int64_t first, const void *a,
+                                const void *b, const bf_rows *rows) {
+    states *s = (states *)of;
+    return call(context, [&] {
+        return s->is_joint ? bf_cuda_joint_states_absorb(context, &s->joint, first, a, b, rows)
+                           : absorb_rows(context, s, first, a, rows);
+    });
 }
 
 bf_status bf_cuda_states_merge(bf_context *context, void *into, const void *from) {
+    states *s = (states *)into;
+    const states *other = (const states *)from;
     return call(context, [&] {
-        return wait(context, merge_states(context, (states *)into, 0, (const states *)from));
+        return s->is_joint ? bf_cuda_joint_states_merge(context, &s->joint, &other->joint)
+                           : wait(context, merge_states(context, s, 0, other));
     });
 }
 
 bf_status bf_cuda_states_result(bf_context *context, void *of, const bf_results *results) {
-    return call(context, [&] { return write_results(context, (const states *)of, results); });
+    const states *s = (const states *)of;
+    return call(context, [&] {
+        return s->is_joint ? bf_cuda_joint_states_result(context, &s->joint, results)
+                           : write_results(context, s, results);
+    });
 }
 
 bf_status bf_cuda_states_counts(bf_context *context, void *of, void *counts) {
     const states *s = (const states *)of;
     return call(context, [&] {
+        if (s->is_joint) return bf_cuda_joint_states_counts(context, &s->joint, counts);
         return wait(context, bf_cuda_copy(context, counts, s->counts.memory, (size_t)s->count * 8));
     });
 }
 
 bf_status bf_cuda_states_words(bf_context *context, void *of, int64_t first, int64_t n,
                                int64_t *words) {
-    return call(context, [&] { return copy_words(context, (const states *)of, first, n, words); });
+    states *s = (states *)of;
+    return call(context, [&] {
+        return s->is_joint ? bf_cuda_joint_states_words(context, &s->joint, first, n, words)
+                           : copy_words(context, s, first, n, words);
+    });
 }
 
 bf_status bf_cuda_states_add_words(bf_context *context, void *of, int64_t first, int64_t n,
                                    const int64_t *words) {
-    return call(context, [&] { return add_words(context, (states *)of, first, n, words); });
+    states *s = (states *)of;
+    return call(context, [&] {
+        return s->is_joint ? bf_cuda_joint_states_add_words(context, &s->joint, first, n, words)
+                           : add_words(context, s, first, n, words);
+    });
 }

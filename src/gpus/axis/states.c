@@ -87,7 +87,7 @@ void bf_gpus_states_clear(bf_context *context, void *made) {
 typedef struct division {
     states *states;
     int64_t first;
-    const char *values;
+    const char *a, *b; /* b: NULL but for pairs */
     const bf_rows *rows;
     int parts;
 } division;
@@ -148,11 +148,12 @@ static bf_status absorb_part(void *arg, bf_context *context, int gpu) {
     int64_t first;
     const bf_rows rows = cut_rows(d, gpu, &first);
     const int64_t slot = is_cut_by_slot(d->rows) ? first / rows.length : 0;
-    const char *values = d->values + first * rows.width * bf_dtype_bytes(s->dtype);
+    const int64_t at = first * rows.width * bf_dtype_bytes(s->dtype);
+    const char *b = d->b != NULL ? d->b + at : NULL;
     bf_status status = merge_fresh(s, context, gpu);
     if (status == BF_OK) status = make_on(context, s, &own->fresh);
     if (status != BF_OK) return status;
-    status = s->by->absorb(context, own->fresh, d->first + slot * rows.width, values, &rows);
+    status = s->by->absorb(context, own->fresh, d->first + slot * rows.width, d->a + at, b, &rows);
     own->taken = own->fresh_has = status == BF_OK;
     return status;
 }
@@ -168,20 +169,20 @@ static bf_status absorb_on_all(bf_context *context, division *d) {
 
 static bf_status absorb_on_one(bf_context *context, int gpu, const division *d) {
     states *s = d->states;
-    const void *memory[] = {d->values, d->rows->places};
+    const void *memory[] = {d->a, d->b, d->rows->places};
     own_states *own = &s->own[gpu];
-    bf_context *one = bf_gpus_enter(context, gpu, memory, 2);
+    bf_context *one = bf_gpus_enter(context, gpu, memory, 3);
     bf_status status = make_on(one, s, &own->main);
-    if (status == BF_OK) status = s->by->absorb(one, own->main, d->first, d->values, d->rows);
+    if (status == BF_OK) status = s->by->absorb(one, own->main, d->first, d->a, d->b, d->rows);
     own->main_has |= status == BF_OK;
     return bf_gpus_leave(context, gpu, status);
 }
 
-bf_status bf_gpus_states_absorb(bf_context *context, void *made, int64_t first, const void *values,
-                                const bf_rows *rows) {
-    division d = {made, first, values, rows, 1};
-    const void *memory[] = {values, rows->places};
-    const int gpu = bf_gpus_find(context, memory, 2);
+bf_status bf_gpus_states_absorb(bf_context *context, void *made, int64_t first, const void *a,
+                                const void *b, const bf_rows *rows) {
+    division d = {made, first, a, b, rows, 1};
+    const void *memory[] = {a, b, rows->places};
+    const int gpu = bf_gpus_find(context, memory, 3);
     if (gpu < 0) d.parts = count_parts(context, d.states, rows);
     return d.parts > 1 ? absorb_on_all(context, &d) : absorb_on_one(context, gpu < 0 ? 0 : gpu, &d);
 }
