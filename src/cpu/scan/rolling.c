@@ -40,6 +40,7 @@ static bf_status roll_tile(bf_context *context, const bf_rolling_tile *t, void *
     if (w->counts) return bf_roll_counts(t, room);
     if (bf_kind_is_joint(w->kind)) return bf_roll_joint(t, room);
     if (w->kind == BF_KIND_EXTREME) return bf_roll_extremes(t, room);
+    bf_roll_limbs_open(room);
     if (w->options.scale > 0) return bf_roll_limbs(t, room); /* rounded once, when divided */
     bf_rolling_tile rest = *t;
     rest.from = bf_roll_doubles(context->cpu->isa, t, room);

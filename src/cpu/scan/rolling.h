@@ -22,13 +22,19 @@ typedef struct bf_rolling_tile {
 
 /* The ways to do it, some in a room of so many bytes. Errors: BF_E_NAN, which options refuse. */
 size_t bf_roll_limbs_room(void);
+/* The room has no sums. Tiles that follow in it go on from those of the last window, of one line.
+ */
+void bf_roll_limbs_open(void *room);
 bf_status bf_roll_limbs(const bf_rolling_tile *t, void *room);
+/* How many elements enter and leave before window k. */
+int64_t bf_roll_limbs_work(const bf_rolling_tile *t, int64_t k, const void *room);
 size_t bf_roll_joint_room(void);
 bf_status bf_roll_joint(const bf_rolling_tile *t, void *room);
 size_t bf_roll_extremes_room(const bf_rolling_job *job);
 bf_status bf_roll_extremes(const bf_rolling_tile *t, void *room);
 bf_status bf_roll_counts(const bf_rolling_tile *t, void *room); /* needs none */
-/* Returns the first result that doubles do not hold, or t->to. The room is that for limbs. */
+/* Returns the first result that doubles do not hold, or t->to. The room is that for limbs, opened.
+ */
 int64_t bf_roll_doubles(const bf_isa *isa, const bf_rolling_tile *t, void *room);
 int64_t bf_roll_quantiles_tile(const bf_rolling_job *job); /* the most results of a tile */
 size_t bf_roll_quantiles_room(const bf_rolling_job *job);

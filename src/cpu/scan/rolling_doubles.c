@@ -147,6 +147,7 @@ typedef struct slide {
     int64_t plain;                /* with so many, and no NaN, a window's counts tell nothing */
     double last;                  /* the number that has entered last */
     int64_t same;                 /* so many like it have entered, one after the other */
+    int64_t credit;               /* so many elements may enter limbs, or leave them */
     bf_rolling_block block;       /* what windows have */
     bool known[BF_ROLLING_BLOCK]; /* their results are stored */
     bool equal[BF_ROLLING_BLOCK]; /* their numbers are, and have no variance */
@@ -164,7 +165,7 @@ static void begin(slide *s, const bf_isa *isa, const bf_rolling_tile *t, void *r
     s->room = room;
     s->sums = (bf_rolling_sums){0};
     s->first = s->end = bf_rolling_first(t->job, t->from);
-    s->taken = s->nans = s->same = 0;
+    s->taken = s->nans = s->same = s->credit = 0;
     s->plain = w->least > least ? w->least : least;
     s->last = 0;
     s->entering.isa = s->leaving.isa = isa;
@@ -377,22 +378,24 @@ INLINE void bound_results(bool squares, slide *s, const bf_rolling_making *makin
     }
 }
 
-enum { FEW = 32 }; /* elements of a window that costs less than to leave doubles */
+enum { FEW = 32 /* elements that cost less than to leave doubles */ };
 
-/* Takes result k by limbs, if its window is small. */
-static bool take_alone(const slide *s, int64_t k) {
-    const bf_rolling_job *job = s->t->job;
+/* Takes result k by limbs, if few elements enter them, or no more in all than results were taken by
+ * doubles. */
+static bool take_alone(slide *s, int64_t k) {
+    const int64_t work = bf_roll_limbs_work(s->t, k, s->room);
     bf_rolling_tile alone = *s->t;
     alone.from = k;
     alone.to = k + 1;
-    return bf_rolling_end(job, k) - bf_rolling_first(job, k) <= FEW &&
-           bf_roll_limbs(&alone, s->room) == BF_OK;
+    if (work > FEW && work > s->credit) return false;
+    if (work > FEW) s->credit -= work;
+    return bf_roll_limbs(&alone, s->room) == BF_OK;
 }
 
 static bool is_rounded(const slide *s) { return s->sums.rounded > 0 || s->sums.lost; }
 
 /* Stores n results from k on. Returns how many are certain. */
-INLINE int store_results(bf_dtype to, bool squares, const slide *s, int64_t k, int n) {
+INLINE int store_results(bf_dtype to, bool squares, slide *s, int64_t k, int n) {
     const bf_rolling_tile t = *s->t;
     const bf_rolling_block *b = &s->block;
     const bool negative_zero = !squares && s->units.negative_zero;
@@ -422,6 +425,7 @@ INLINE int64_t roll(const bf_isa *isa, bool squares, const bf_rolling_tile *t, v
         if (!take_steady(squares, &s, k, n) && !take_spans(squares, &s, k, n))
             take_windows(squares, &s, k, n);
         making.rounded = s.sums.rounded;
+        s.credit += n;
         bound_results(squares, &s, &making, n);
         const int stored = w->to == BF_F64 ? store_results(BF_F64, squares, &s, k, n)
                                            : store_results(w->to, squares, &s, k, n);

@@ -18,6 +18,17 @@ typedef struct room {
 
 size_t bf_roll_limbs_room(void) { return sizeof(room); }
 
+void bf_roll_limbs_open(void *memory) {
+    room *r = memory;
+    r->first = r->end = 0;
+}
+
+int64_t bf_roll_limbs_work(const bf_rolling_tile *t, int64_t k, const void *memory) {
+    const room *r = memory;
+    const int64_t first = bf_rolling_first(t->job, k), end = bf_rolling_end(t->job, k);
+    return first >= r->end ? end - first : (first - r->first) + (end - r->end);
+}
+
 /* ---- elements that enter and leave ----------------------------------------------------------- */
 
 static inline void add_float(bf_dtype dtype, bool squares, room *r, uint64_t x, bool leaves) {
@@ -104,7 +115,6 @@ static uint64_t result_of(const bf_window *w, room *r) {
 INLINE bf_status roll(bf_dtype dtype, const bf_rolling_tile *t, void *memory) {
     room *r = memory;
     const bf_rolling_job *job = t->job;
-    clear(job->window.kind, dtype, r, bf_rolling_first(job, t->from));
     for (int64_t k = t->from; k < t->to; k++) {
         move(dtype, t, r, bf_rolling_first(job, k), bf_rolling_end(job, k));
         if (bf_rolling_refused(&job->window, r->counts)) return BF_E_NAN;
