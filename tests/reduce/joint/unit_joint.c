@@ -254,7 +254,8 @@ static void segments_have_the_bits_of_their_elements_alone(void **unused) {
     int64_t offsets[SEGMENTS + 1] = {0};
     bf_context *rules = make_context("generic", 1);
     uint64_t seed = 4;
-    for (int c = 0; c < 3 * KINDS; c += CASE_STEP > 1 ? 2 : 1) {
+    const int step = CASE_STEP > 1 ? 2 : 1;
+    for (int c = 0; c < 3 * KINDS; c += step) {
         for (int l = 0; l < SEGMENTS; l++) offsets[l + 1] = offsets[l] + pick(&seed, most[c % 3]);
         const int64_t n = offsets[SEGMENTS];
         x.a = bf_array_of(BF_F64, a, n);
