@@ -111,7 +111,7 @@ from ._map import given_of, map, result_dtype
 from ._mergeable import Mergeable
 from ._nulls import absorb_valid, line_up, masked, views_of, whole_views
 from ._order import *
-from ._order import __all__ as _of_order
+from ._order import __all__ as _of_order, unique_counts_result
 from ._pairs import *
 from ._pairs import __all__ as _of_pairs, with_weights
 from ._quantiles import Quantiles, QuantilesInfo
@@ -723,11 +723,16 @@ class _Rules:
     parts_of = staticmethod(parts_of)
 
     @staticmethod
-    def first_of(values, counts, n):
-        return first_of(values, n), first_of(counts, n)
+    def different(choice, n, values, counts):
+        values = first_of(values, n)
+        if choice == _DIFFERENT_VALUES:
+            return values
+        counts = first_of(counts, n)
+        return unique_counts_result(values, counts) if choice == _DIFFERENT_NAMED else (values, counts)
 
 
 _VALUES, _POSITIONS = 0, 1  # what sorting gives
+_DIFFERENT, _DIFFERENT_NAMED, _DIFFERENT_VALUES = 0, 1, 2  # what unique gives
 
 # The row of python/native/door.c for each function, and which it is of those that share the row.
 _DOORS = {
@@ -736,7 +741,9 @@ _DOORS = {
     **{name_by_index(op): ("index", OPS[op]) for op in REDUCTIONS},
     "dot": ("dot", OPS["dot"]), "covariance": ("covariance", OPS["cov"]), "correlation": ("correlation", OPS["corr"]),
     **{f"cumulative_{op}": ("scan", OPS[op]) for op in ("sum", "prod", "min", "max")},
-    "sort": ("sort", _VALUES), "argsort": ("sort", _POSITIONS), "unique": ("unique", 0),
+    "sort": ("sort", _VALUES), "argsort": ("sort", _POSITIONS),
+    "unique": ("unique", _DIFFERENT), "unique_counts": ("unique", _DIFFERENT_NAMED),
+    "unique_values": ("unique", _DIFFERENT_VALUES),
     "median": ("median", 0), "quantile": ("quantile", 1), "percentile": ("quantile", 100),
     "histogram": ("histogram", 0),
 }  # fmt: skip

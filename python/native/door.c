@@ -392,10 +392,12 @@ static bool plan_rolling(call *c) {
     return true;
 }
 
+enum { DIFFERENT, DIFFERENT_NAMED, DIFFERENT_VALUES }; /* with their counts, or not */
+
 static bool plan_unique(call *c) {
     const int64_t most = elements_of(&c->arrays[0].view);
     add_extent(add_result(c, c->arrays[0].view.dtype), most);
-    add_extent(add_result(c, BF_I64), most);
+    if (c->function->choice != DIFFERENT_VALUES) add_extent(add_result(c, BF_I64), most);
     return true;
 }
 
@@ -594,7 +596,8 @@ static bf_status run_rolling(call *c) {
 
 static bf_status run_unique(call *c) {
     return c->module->library.bf_unique(c->lock->context, &c->arrays[0].view, order_options(c),
-                                        &c->target[0], &c->target[1], &c->n);
+                                        &c->target[0], c->results > 1 ? &c->target[1] : NULL,
+                                        &c->n);
 }
 
 /* Fibres that do not lie one behind another are copied, and waited for; nothing has no quantile. */
@@ -688,9 +691,12 @@ static PyObject *finish_array(call *c) {
 }
 
 static PyObject *finish_unique(call *c) {
-    if (c->n == c->target[0].shape[0]) return PyTuple_Pack(2, c->made[0], c->made[1]);
-    PyObject *given = Py_BuildValue("OOL", c->made[0], c->made[1], (long long)c->n);
-    PyObject *cut = given != NULL ? native_rule(c->module, "first_of", given) : NULL;
+    const int choice = c->function->choice;
+    PyObject *counts = c->results > 1 ? c->made[1] : Py_None;
+    if (choice == DIFFERENT && c->n == c->target[0].shape[0])
+        return PyTuple_Pack(2, c->made[0], counts);
+    PyObject *given = Py_BuildValue("iLOO", choice, (long long)c->n, c->made[0], counts);
+    PyObject *cut = given != NULL ? native_rule(c->module, "different", given) : NULL;
     Py_XDECREF(given);
     return cut;
 }

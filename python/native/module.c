@@ -33,7 +33,7 @@ PyDoc_STRVAR(
     "attach(path, plain, rules)\n\nOpens the library. plain: the types whose buffers have "
     "all their values.\nrules: an object with the dicts nan_policies and dtypes "
     "and the functions\ndefault_lock(), stream_lock(gpu, stream), guest_lock(gpu, stream), "
-    "fail(status, context),\nparts_of(name) and first_of(values, counts, n).");
+    "fail(status, context),\nparts_of(name) and different(choice, n, values, counts).");
 
 static PyObject *attach(PyObject *self, PyObject *arguments) {
     native_module *module = PyModule_GetState(self);

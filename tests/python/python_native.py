@@ -64,7 +64,8 @@ def calls(x):
         yield "cumulative_sum", (x,), {"axis": axis, "exclusive": True, "reverse": True, "check": "later"}
     if x.ndim == 1:
         yield "cumulative_max", (x,), {"reverse": True, "nan": "skip"}
-    yield "unique", (x,), {}
+    for name in ("unique", "unique_counts", "unique_values"):
+        yield name, (x,), {}
     yield "median", (x,), {}
     for q in (0, 0.3, 1.0, [0.5], (0.1, 0.9)):
         yield "quantile", (x, q), {}
@@ -225,7 +226,8 @@ class Doors(unittest.TestCase):
                 for descending in (True, False):
                     self.check_taken("sort", x, nan=nan, descending=descending)
                     self.check_taken("argsort", x, 0, descending=descending, nan=nan)
-                self.check_taken("unique", x, nan=nan)
+                for name in ("unique", "unique_counts", "unique_values"):
+                    self.check_taken(name, x, nan=nan)
                 self.check_taken("segment_max", x, offsets, nan=nan)
                 self.check_taken("index_mean", 2, index, x, nan=nan)
         for ddof in (0, 1, 2, -1, 2**40, 1.0, "1", None, True):
