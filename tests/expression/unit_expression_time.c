@@ -256,10 +256,13 @@ static void look_at_parts(bf_context *context, int scale, bool wide) {
     }
 }
 
+/* Of few data each number of threads has times of either width, in turn. */
 static void look_at_all_parts(bf_context *context, void *unused) {
     (void)unused;
+    const int step = DATA_SHARE > 1 ? 2 : 1, threads = bf_context_threads(context);
     for (int scale = 0; scale <= BF_TIME_SCALE_MOST; scale++)
-        for (int wide = 0; wide < 2; wide++) look_at_parts(context, scale, wide);
+        for (int wide = (scale + threads) % step; wide < 2; wide += step)
+            look_at_parts(context, scale, wide);
 }
 
 static void parts_are_those_of_the_calendar(void **unused) {

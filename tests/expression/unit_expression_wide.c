@@ -471,7 +471,7 @@ static void comparisons_never_fail(void **unused) {
     uint64_t seed = 3;
     bf_context *context = make_context(NULL, 1);
     for (int first = 0; first <= BF_SCALE_MOST_I128; first++)
-        for (int second = 0; second <= BF_SCALE_MOST_I128; second++) {
+        for (int second = first % CASE_STEP; second <= BF_SCALE_MOST_I128; second += CASE_STEP) {
             const int own[COLUMNS] = {[0] = first, [2] = second};
             fill_data(&d, 40, 126, false, &seed);
             bring_near(&d, own);

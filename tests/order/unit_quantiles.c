@@ -146,8 +146,9 @@ static void passes_find_what_a_selection_does(void **unused) {
     for (int i = 0; i < PARTS; i++)
         c[i] = make_context(
             i < 3 && bf_isa_name(i) != NULL && bf_isa_available(i) ? bf_isa_name(i) : NULL, 1 + i);
+    const int step = DATA_SHARE > 1 ? 2 : 1;
     for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP)
-        for (int p = 0; p < PATTERNS; p++) {
+        for (int p = d / CASE_STEP % step; p < PATTERNS; p += step) {
             double q[BF_QUANTILES_MAX];
             const int64_t n = p == RANDOM_BITS ? MOST / DATA_SHARE : sizes[(p + d) % 4];
             search s = {.dtype = all_dtypes[d], .m = (int)(next_random(&seed) % 33), .q = q};

@@ -8,7 +8,7 @@
 #include "cpu/runtime/estimate.h"
 #include "cpu/runtime/sort.h"
 
-enum { MOST = 300000, /* enough for eight threads */ THREADS_STEP = CASE_STEP > 1 ? 3 : 1 };
+enum { MOST = 300000, /* enough for eight threads */ THREADS_STEP = CONTEXT_STEP };
 
 /* A rank as two words, the first of which counts most; and where it was. */
 typedef struct entry {
@@ -103,7 +103,8 @@ static void nothing_depends_on_the_threads(void **unused) {
             sort_entries(MOST);
             memcpy(before, ranks, sizeof ranks);
             memcpy(values_before, values, sizeof values);
-            for (int i = THREADS_STEP / 2; i < 8; i += THREADS_STEP) {
+            const int first = SEVERAL_THREADS ? 1 : (r + (int)p) % THREADS_STEP;
+            for (int i = first; i < 8; i += THREADS_STEP) {
                 memcpy(ranks, before, sizeof ranks);
                 memcpy(values, values_before, sizeof values);
                 check_sort(c[i], bytes, value_bytes, MOST);

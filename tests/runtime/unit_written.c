@@ -112,10 +112,11 @@ static void tables_and_counts(void **unused) {
 
 /* ---- no memory ------------------------------------------------------------------------------- */
 
-/* Every allocation of the call fails once: everything in the world is then as it was before. */
+/* Every allocation of the call fails once, or every other: everything in the world is then as it
+ * was before. */
 static void fail_each_allocation(const context_call *call, world *before) {
     memcpy(before, w, sizeof *w);
-    for (int allocations = 0;; allocations++) {
+    for (int allocations = 0;; allocations += DATA_SHARE > 1 ? 2 : 1) {
         atomic_store(&until_failure, allocations);
         bf_status status = call->call(w);
         atomic_store(&until_failure, -1);
