@@ -201,8 +201,9 @@ static void every_dtype_and_window(void **unused) {
 static void long_lines(void **unused) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_I64, BF_BOOL};
     (void)unused;
+    const int step = SEVERAL_THREADS ? 3 : 1;
     for (int d = 0; d < 5; d++)
-        for (int op = 0; op < 7; op++) {
+        for (int op = d % step; op < 7; op += step) {
             line l = make_line(op, dtypes[d], LONG, op % 2 ? 7 : 5000, (uint64_t)(8 * op + 2 + d));
             l.options.step = d == 2 ? 2 : 1;
             l.pitch = 1;
