@@ -256,7 +256,7 @@ static void look_at_parts(bf_context *context, int scale, bool wide) {
     }
 }
 
-/* Of few data each number of threads has times of either width, in turn. */
+/* Where data are few, a number of threads has one width for even scales, the other for odd ones. */
 static void look_at_all_parts(bf_context *context, void *unused) {
     (void)unused;
     const int step = DATA_SHARE > 1 ? 2 : 1, threads = bf_context_threads(context);

@@ -253,8 +253,8 @@ static void segments_have_the_bits_of_their_elements_alone(void **unused) {
     static segments x;
     int64_t offsets[SEGMENTS + 1] = {0};
     bf_context *rules = make_context("generic", 1);
-    uint64_t seed = 4;
     const int step = CASE_STEP > 1 ? 2 : 1;
+    uint64_t seed = 4;
     for (int c = 0; c < 3 * KINDS; c += step) {
         for (int l = 0; l < SEGMENTS; l++) offsets[l + 1] = offsets[l] + pick(&seed, most[c % 3]);
         const int64_t n = offsets[SEGMENTS];
