@@ -71,8 +71,7 @@ BF_API bf_status bf_scan_async(bf_context *context, bf_reduction op, const bf_ar
  * but from 0 to the number of rows, so that each belongs to a segment. Prefixes begin again with
  * each segment; a row of several elements has a prefix for each column. `values` as for bf_scan.
  * The segments of runs of equal keys begin where bf_reduce_runs says, and end at the number of
- * rows. O(n). The CPU does it, and refuses memory of a GPU. Errors: as bf_scan; BF_E_ARGUMENT also
- * names the first offset that is wrong. */
+ * rows. O(n). Errors: as bf_scan; BF_E_ARGUMENT also names the first offset that is wrong. */
 BF_API bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf_array *array,
                                   const bf_array *offsets, const bf_scan_options *options,
                                   const bf_array *values);
@@ -88,8 +87,8 @@ BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
  * absorbed, and that state absorbs it. Lines along axis are numbered as the fibres of
  * bf_states_absorb_axes, segments as in bf_states_absorb_segments (axis.h), with offsets as in
  * bf_scan_segments. So the chunks of a matrix go on where the last one ended. options->reverse is
- * 0. On failure the states are as they were. The CPU does it, and refuses memory of a GPU. Errors:
- * as bf_scan; BF_E_SHAPE also if there are not as many states as lines. */
+ * 0. On failure the states are as they were. Errors: as bf_scan; BF_E_SHAPE also if there are not
+ * as many states as lines. */
 BF_API bf_status bf_states_scan(bf_states *states, const bf_array *array, int axis,
                                 const bf_scan_options *options, const bf_array *values);
 BF_API bf_status bf_states_scan_segments(bf_states *states, const bf_array *array,

@@ -20,15 +20,17 @@ typedef struct bf_scan_job {
     void *values; /* where results go; or the elements, if both have one dtype and, on the CPU,
                      prefixes are not exclusive; NULL, on the CPU: nowhere, it is asked whether the
                      job fails */
-    /* The carried words of what came before the one line (outer and inner are 1), which become
-     * those of all that has come. NULL: nothing did, and nobody asks. */
+    /* The CPU's: the carried words of what came before the one line (outer and inner are 1), which
+     * become those of all that has come. NULL: nothing did, and nobody asks. */
     int64_t *words;
     /* The carried words of what came before each line, or segment: those of (o, c) are number
      * o * inner + c. NULL: nothing did. */
     const int64_t *starts;
     /* The one line is made of segments [offsets[s], offsets[s + 1]) along its rows, from 0 to
-     * length, and prefixes begin again with each: host memory. NULL: of one segment. */
-    const int64_t *offsets;
+     * length, and prefixes begin again with each. NULL: of one segment. On the CPU BF_I64 in host
+     * memory; else BF_I32 or BF_I64 anywhere, which the backend checks before it writes. */
+    const void *offsets;
+    bf_dtype offsets_dtype;
     int64_t segments;
 } bf_scan_job;
 
@@ -66,11 +68,12 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
     return job->after < job->length - at ? at + job->after + 1 : job->length;
 }
 
-/* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED.
+/* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_ARGUMENT (offsets), BF_E_MEMORY,
+ * BF_E_DEVICE, BF_E_CANCELLED.
  * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
  * options refuse have been looked for, unless a job is queued. Memory has any alignment. */
 typedef struct bf_scan_backend {
-    /* dtype BF_I128, and jobs with words, starts or offsets, are the CPU's alone. */
+    /* dtype BF_I128, and jobs with words, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
     /* Windows; those of BF_I128, and quantiles, are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY,
      * BF_E_DEVICE, BF_E_CANCELLED; then values hold anything. */
@@ -93,6 +96,14 @@ static inline bool bf_scan_may_fail(const bf_scan_job *job) {
     if (is_float || p->options.overflow != BF_OVERFLOW_ERROR) return false;
     return p->kind != BF_KIND_SUM || job->words != NULL || job->starts != NULL ||
            8 * bf_number_bytes(p->dtype) > bf_scan_spare_bits(job);
+}
+
+/* Does each row belong to a segment? Errors: BF_E_ARGUMENT, with a message. */
+static inline bf_status bf_scan_check_ends(bf_context *context, int64_t first, int64_t end,
+                                           int64_t rows) {
+    if (first == 0 && end == rows) return BF_OK;
+    return bf_fail(context, BF_E_ARGUMENT, "the offsets are from %lld to %lld, of %lld rows",
+                   (long long)first, (long long)end, (long long)rows);
 }
 
 /* Tells that the result of some prefix is none, or does not fit, or that there is a NaN. */

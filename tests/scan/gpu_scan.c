@@ -1,12 +1,21 @@
-/* Scans on a GPU: the bits of the CPU's rules, whatever the dtype, the shape, the axis, the data
- * and the place of the arrays. */
+/* Scans on a GPU, of lines and of segments, and after states: the bits of the CPU's rules, whatever
+ * the dtype, the shape, the axis, the data and the place of the arrays. */
 #include "tests/support/both.h"
 
-enum { LONGEST = 1 << 18, MOST_ELEMENTS = 6000000, OUT = 8 * MOST_ELEMENTS };
+enum {
+    LONGEST = 1 << 18,
+    MOST_ELEMENTS = 6000000,
+    OUT = 8 * MOST_ELEMENTS,
+    MOST_CUTS = 2 * LONGEST,
+    FORMS = 5
+};
 
 static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_MIN, BF_MAX};
 
 static char *expected, *found;
+static int64_t cuts[MOST_CUTS];
+static int32_t narrow_cuts[MOST_CUTS];
+static void *cuts_on_device;
 
 static int64_t pick(uint64_t *seed, int64_t n) {
     return (int64_t)(next_random(seed) % (uint64_t)n);
@@ -44,8 +53,13 @@ static void tame(const bf_array *a, int64_t n, bf_reduction op, uint64_t *seed) 
     }
 }
 
+/* What is scanned, and after what. */
+typedef enum scan_form { LINES, SEGMENTS, STATE, STATES, STATES_SEGMENTS } scan_form;
+
 typedef struct scanned {
     char what[300];
+    scan_form form;
+    bf_array offsets; /* where segments begin, in host memory */
     bf_reduction op;
     bf_scan_options options;
     bf_value empty;
@@ -59,7 +73,7 @@ static void pick_options(scanned *s, uint64_t *seed) {
     static const bf_dtype floats[] = {BF_NONE, BF_NONE, BF_F16, BF_BF16, BF_F32, BF_F64};
     s->options = BF_SCAN_OPTIONS(.nan = (bf_nan_policy)pick(seed, 3));
     s->options.exclusive = (int)pick(seed, 2);
-    s->options.reverse = (int)pick(seed, 2);
+    s->options.reverse = s->form < STATE && pick(seed, 2);
     s->options.overflow = pick(seed, 2) ? BF_OVERFLOW_WRAP : BF_OVERFLOW_ERROR;
     if (is_sum_of_floats) s->options.out_dtype = floats[pick(seed, 6)];
     s->to = bf_scan_dtype(s->op, s->array.dtype, &s->options);
@@ -68,19 +82,105 @@ static void pick_options(scanned *s, uint64_t *seed) {
     if (s->op == BF_SUM || s->op == BF_PROD) s->options.empty = NULL;
 }
 
+/* Makes one line of all, of rows as they are, and cuts it into segments, a fifth of them empty. */
+static void cut_rows(scanned *s, uint64_t *seed) {
+    static const int64_t longest[] = {1, 4, 40, 600, 9000, LONGEST};
+    bf_array *a = &s->array;
+    const int64_t rows = a->shape[0] * a->shape[1], most = longest[pick(seed, 6)];
+    int64_t n = 0;
+    *a = (bf_array){a->data, a->dtype, 2, {rows, a->shape[2]}, {a->shape[2], 1}};
+    for (int64_t at = 0; at < rows; cuts[++n] = at) {
+        const int64_t length = pick(seed, 5) ? 1 + pick(seed, most) : 0;
+        at = rows - at < length || n == MOST_CUTS - 3 ? rows : at + length;
+    }
+    for (int64_t i = 0; i <= n; i++) narrow_cuts[i] = (int32_t)cuts[i];
+    s->offsets =
+        pick(seed, 2) ? bf_array_of(BF_I64, cuts, n + 1) : bf_array_of(BF_I32, narrow_cuts, n + 1);
+}
+
+static void make_line(bf_array *a) {
+    const int64_t n = a->shape[0] * a->shape[1] * a->shape[2];
+    *a = (bf_array){a->data, a->dtype, 1, {n}, {1}};
+}
+
+static int64_t elements_of(const bf_array *a) {
+    int64_t n = 1;
+    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
+    return n;
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+typedef struct after {
+    bf_state *one;
+    bf_states *many;
+} after;
+
+static int64_t states_of(const scanned *s) {
+    const bf_array *a = &s->array;
+    if (s->form == STATES) return a->shape[0] * a->shape[2];
+    return (s->offsets.shape[0] - 1) * a->shape[1];
+}
+
+static after make_states(bf_context *context, const scanned *s) {
+    after made = {0};
+    if (s->form == STATE)
+        assert_int_equal(bf_state_create(context, s->op, s->array.dtype, &made.one), BF_OK);
+    if (s->form > STATE)
+        assert_int_equal(bf_states_create(context, s->op, s->array.dtype, states_of(s), &made.many),
+                         BF_OK);
+    return made;
+}
+
+static void free_states(after *a) {
+    bf_state_destroy(a->one);
+    bf_states_destroy(a->many);
+}
+
+static char *save(const after *a, size_t *size) {
+    if (a->one != NULL)
+        *size = bf_state_save_size(a->one);
+    else
+        assert_int_equal(bf_states_save_size(a->many, size), BF_OK);
+    char *saved = malloc(*size);
+    assert_non_null(saved);
+    assert_int_equal(a->one != NULL ? bf_state_save(a->one, saved) : bf_states_save(a->many, saved),
+                     BF_OK);
+    return saved;
+}
+
+static void check_saved(const scanned *s, const after *there, const after *here) {
+    size_t size, other;
+    if (s->form < STATE) return;
+    char *a = save(there, &size), *b = save(here, &other);
+    if (size != other || memcmp(a, b, size)) fail_msg("%s: the states differ", s->what);
+    free(a);
+    free(b);
+}
+
+/* ---- a case ---------------------------------------------------------------------------------- */
+
 /* Scans, or enqueues the scan. */
-static bf_status scan(bf_context *context, const scanned *s, const bf_array *in,
-                      const bf_array *out) {
-    if (!s->queued) return bf_scan(context, s->op, in, 1, &s->options, out);
-    const bf_status status = bf_scan_async(context, s->op, in, 1, &s->options, out);
+static bf_status scan(bf_context *context, const scanned *s, const after *states,
+                      const bf_array *in, const bf_array *offsets, const bf_array *out) {
+    const bf_scan_options *o = &s->options;
+    switch (s->form) {
+    case SEGMENTS: return bf_scan_segments(context, s->op, in, offsets, o, out);
+    case STATE: return bf_state_scan(states->one, in, o, out);
+    case STATES: return bf_states_scan(states->many, in, 1, o, out);
+    case STATES_SEGMENTS: return bf_states_scan_segments(states->many, in, offsets, o, out);
+    default: break;
+    }
+    if (!s->queued) return bf_scan(context, s->op, in, 1, o, out);
+    const bf_status status = bf_scan_async(context, s->op, in, 1, o, out);
     return status == BF_OK ? bf_context_synchronize(context) : status;
 }
 
 /* Scans on the GPU from and to device memory, or the host's, or in place. */
-static bf_status scan_there(const scanned *s, int64_t n, int place) {
+static bf_status scan_there(const scanned *s, const after *states, int64_t n, int place) {
     const size_t bytes = (size_t)n * bf_dtype_size(s->array.dtype);
     const size_t to_bytes = (size_t)n * bf_dtype_size(s->to);
-    bf_array in = s->array, out = s->array;
+    bf_array in = s->array, out = s->array, offsets = s->offsets;
     out.dtype = s->to;
     out.data = found;
     if (place > 0) {
@@ -88,47 +188,83 @@ static bf_status scan_there(const scanned *s, int64_t n, int place) {
         in.data = on_device;
         out.data = place > 1 && s->to == s->array.dtype ? on_device : on_device + SECOND;
     }
-    bf_status status = scan(gpu, s, &in, &out);
+    if (place > 0 && s->offsets.data != NULL) {
+        offsets.data = cuts_on_device;
+        assert_int_equal(bf_memory_copy(gpu, cuts_on_device, s->offsets.data,
+                                        (size_t)offsets.shape[0] * bf_dtype_size(offsets.dtype)),
+                         BF_OK);
+    }
+    bf_status status = scan(gpu, s, states, &in, &offsets, &out);
     if (status == BF_OK && place > 0)
         assert_int_equal(bf_memory_copy(gpu, found, out.data, to_bytes), BF_OK);
     return status;
 }
 
+/* Scans on both. States go on from what they have absorbed. */
+static void check_scan(const scanned *s, const after *there, const after *here, int place) {
+    const int64_t n = elements_of(&s->array);
+    const size_t bytes = bf_dtype_size(s->to);
+    bf_array out = s->array;
+    out.dtype = s->to;
+    out.data = expected;
+    const bf_status status = scan(cpu, s, here, &s->array, &s->offsets, &out);
+    const bf_status other = scan_there(s, there, n, place);
+    if (other != status)
+        fail_msg("%s: %s (%s), not %s", s->what, bf_status_string(other), bf_context_message(gpu),
+                 bf_status_string(status));
+    if (status != BF_OK) assert_string_equal(bf_context_message(gpu), bf_context_message(cpu));
+    for (int64_t i = 0; status == BF_OK && i < n; i++)
+        if (memcmp(found + (size_t)i * bytes, expected + (size_t)i * bytes, bytes))
+            fail_msg("%s: result %lld is %llx, not %llx", s->what, (long long)i,
+                     (unsigned long long)load_bits(found + (size_t)i * bytes, bytes),
+                     (unsigned long long)load_bits(expected + (size_t)i * bytes, bytes));
+    check_saved(s, there, here);
+}
+
+static void fill_case(const scanned *s, uint64_t *seed) {
+    const bf_dtype dtype = s->array.dtype;
+    const int64_t n = elements_of(&s->array);
+    fill(dtype, on_host, n, any_kind(seed), next_random(seed));
+    if (!is_float(dtype) && pick(seed, 3)) tame(&s->array, n, s->op, seed);
+    if (is_float(dtype) && pick(seed, 4) == 0)
+        sprinkle(dtype, on_host, n, pick(seed, 2) ? 50 : 5000, next_random(seed));
+    for (int64_t i = pick(seed, 50); is_float(dtype) && i < n; i += 1 + pick(seed, 100)) {
+        const int size = (int)bf_dtype_size(dtype);
+        const uint64_t negative = pick(seed, 2) ? (uint64_t)1 << (8 * size - 1) : 0;
+        store_bits(on_host + i * size, (size_t)size, negative); /* zeros of both signs */
+    }
+}
+
 static void check_case(uint64_t seed) {
+    static const char *const forms[FORMS] = {"lines", "segments", "after a state", "after states",
+                                             "segments after states"};
     scanned s = {.array = {.data = on_host}};
     const uint64_t name = seed;
     s.array.dtype = all_dtypes[pick(&seed, DTYPE_COUNT)];
     do s.op = ops[pick(&seed, 4)];
     while (s.op == BF_PROD && is_float(s.array.dtype));
+    s.form = (scan_form)pick(&seed, FORMS);
     pick_shape(&seed, &s.array);
-    const int64_t n = s.array.shape[0] * s.array.shape[1] * s.array.shape[2];
-    fill(s.array.dtype, on_host, n, any_kind(&seed), next_random(&seed));
-    if (!is_float(s.array.dtype) && pick(&seed, 3)) tame(&s.array, n, s.op, &seed);
-    if (is_float(s.array.dtype) && pick(&seed, 4) == 0)
-        sprinkle(s.array.dtype, on_host, n, pick(&seed, 2) ? 50 : 5000, next_random(&seed));
+    if (s.form == SEGMENTS || s.form == STATES_SEGMENTS) cut_rows(&s, &seed);
+    if (s.form == STATE) make_line(&s.array);
     pick_options(&s, &seed);
-    bf_array out = s.array;
-    out.dtype = s.to;
-    out.data = expected;
     const int place = (int)pick(&seed, 3);
-    s.queued = place > 0 && pick(&seed, 2);
+    s.queued = s.form == LINES && place > 0 && pick(&seed, 2);
     s.options.later = (int)pick(&seed, 2);
-    const bf_status status = scan(cpu, &s, &s.array, &out);
-    snprintf(s.what, sizeof s.what, "%s of %s, (%lld, %lld, %lld), seed %llu, place %d%s%s%s%s",
-             bf_reduction_name(s.op), bf_dtype_name(s.array.dtype), (long long)s.array.shape[0],
-             (long long)s.array.shape[1], (long long)s.array.shape[2], (unsigned long long)name,
-             place, s.options.exclusive ? ", exclusive" : "", s.options.reverse ? ", reverse" : "",
+    snprintf(s.what, sizeof s.what,
+             "%s of %s, %s, (%lld, %lld, %lld), %lld cuts, seed %llu, place %d%s%s%s%s",
+             bf_reduction_name(s.op), bf_dtype_name(s.array.dtype), forms[s.form],
+             (long long)s.array.shape[0], (long long)s.array.shape[1], (long long)s.array.shape[2],
+             (long long)s.offsets.shape[0], (unsigned long long)name, place,
+             s.options.exclusive ? ", exclusive" : "", s.options.reverse ? ", reverse" : "",
              s.queued ? ", queued" : "", s.options.later ? ", later" : "");
-    const bf_status other = scan_there(&s, n, place);
-    if (other != status)
-        fail_msg("%s: %s (%s), not %s", s.what, bf_status_string(other), bf_context_message(gpu),
-                 bf_status_string(status));
-    const size_t bytes = bf_dtype_size(s.to);
-    for (int64_t i = 0; status == BF_OK && i < n; i++)
-        if (memcmp(found + (size_t)i * bytes, expected + (size_t)i * bytes, bytes))
-            fail_msg("%s: result %lld is %llx, not %llx", s.what, (long long)i,
-                     (unsigned long long)load_bits(found + (size_t)i * bytes, bytes),
-                     (unsigned long long)load_bits(expected + (size_t)i * bytes, bytes));
+    after there = make_states(gpu, &s), here = make_states(cpu, &s);
+    for (int i = 0; i < (s.form < STATE ? 1 : 3); i++) {
+        fill_case(&s, &seed);
+        check_scan(&s, &there, &here, place);
+    }
+    free_states(&there);
+    free_states(&here);
 }
 
 static void random_scans_have_the_bits_of_the_cpu(void **unused) {
@@ -137,6 +273,28 @@ static void random_scans_have_the_bits_of_the_cpu(void **unused) {
     const int cases = some != NULL ? atoi(some) : is_small() ? 100 : 800;
     for (int i = 0; i < cases; i++) check_case((uint64_t)i);
 }
+
+/* ---- offsets that are wrong ------------------------------------------------------------------ */
+
+static void wrong_offsets_are_refused(void **unused) {
+    (void)unused;
+    static const int64_t wrong[][5] = {
+        {0, 3, 2, 9, 9}, {0, 3, 10, 3, 9}, {-1, 3, 4, 9, 9}, {1, 2, 3, 4, 9}, {0, 0, 0, 0, 8}};
+    for (int i = 0; i < 5; i++)
+        for (int place = 0; place < 2; place++) {
+            scanned s = {.form = SEGMENTS, .op = BF_SUM, .to = BF_F64};
+            s.options = BF_SCAN_OPTIONS(.reverse = place);
+            s.array = bf_array_of(BF_F64, on_host, 9);
+            fill(BF_F64, on_host, 9, KIND_NARROW, 1);
+            memcpy(cuts, wrong[i], sizeof wrong[i]);
+            s.offsets = bf_array_of(BF_I64, cuts, 5);
+            snprintf(s.what, sizeof s.what, "wrong offsets, number %d", i);
+            check_scan(&s, NULL, NULL, place);
+            assert_int_equal(scan_there(&s, NULL, 9, place), BF_E_ARGUMENT);
+        }
+}
+
+/* ---- long lines ------------------------------------------------------------------------------ */
 
 /* Lines of many tiles, more than are in work at a time; the last one is not full. */
 static void check_long(bf_dtype dtype, data_kind kind, bool exclusive) {
@@ -169,10 +327,12 @@ static void long_lines_have_the_bits_of_the_cpu(void **unused) {
 static int set_up_scans(void **state) {
     expected = malloc(OUT);
     found = malloc(OUT);
-    return expected && found ? set_up(state) : -1;
+    if (!expected || !found || set_up(state)) return -1;
+    return bf_memory_allocate(gpu, sizeof cuts, &cuts_on_device) == BF_OK ? 0 : -1;
 }
 
 static int tear_down_scans(void **state) {
+    bf_memory_free(gpu, cuts_on_device);
     free(expected);
     free(found);
     return tear_down(state);
@@ -180,6 +340,7 @@ static int tear_down_scans(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_scans_have_the_bits_of_the_cpu),
+                                       cmocka_unit_test(wrong_offsets_are_refused),
                                        cmocka_unit_test(long_lines_have_the_bits_of_the_cpu)};
     return RUN_ON_GPU_WITH(tests, set_up_scans, tear_down_scans);
 }

@@ -22,6 +22,7 @@ typedef struct scanning {
     bf_value empty;          /* what the job's options.empty points to */
     bool fresh;              /* after a failure the values may be anything */
     bool queued;             /* a call on a stream */
+    int64_t *words;          /* absorb the array before it is scanned; NULL: nobody asks */
     bf_flat input, output;
     bf_scan_job job;
 } scanning;
@@ -120,8 +121,7 @@ static bf_status choose_place(scanning *s) {
     const bf_demand demand = {.share = SCANS,
                               .n = 3,
                               .memory = memory,
-                              .cpu = s->array->dtype == BF_I128 || s->job.words != NULL ||
-                                     s->job.starts != NULL || s->offsets != NULL,
+                              .cpu = s->array->dtype == BF_I128,
                               .on_host = "the CPU scans"};
     bf_status status = bf_place(s->context, &demand);
     s->job.queued = s->queued && s->context->used != &bf_backend_cpu;
@@ -134,16 +134,22 @@ static bf_status choose_place(scanning *s) {
 
 /* ---- what may fail --------------------------------------------------------------------------- */
 
-/* Sets words to the state of op of the input. */
-static bf_status reduce_input(scanning *s, bf_reduction op, int64_t *words) {
+/* The state of op absorbs the input. */
+static bf_status absorb_input(const scanning *s, bf_reduction op, int64_t *words) {
     const bf_dtype dtype = s->array->dtype;
     const bf_job job = {.op = op,
                         .kind = bf_kind_of(op, dtype),
                         .dtype = dtype,
                         .a = s->input.data,
-                        .count = s->input.count};
-    bf_state_init(job.kind, job.dtype, words);
+                        .count = s->input.count,
+                        .every_zero = true};
     return s->context->used->reduce->absorb(s->context, &job, words);
+}
+
+static bf_status reduce_input(const scanning *s, bf_reduction op, int64_t *words) {
+    const bf_dtype dtype = s->array->dtype;
+    bf_state_init(bf_kind_of(op, dtype), dtype, words);
+    return absorb_input(s, op, words);
 }
 
 static bf_status refuse_nan(scanning *s) {
@@ -158,7 +164,7 @@ static bf_status refuse_nan(scanning *s) {
 }
 
 /* Sets *bits to the bits of the largest magnitude of an integer of the input. */
-static bf_status measure_input(scanning *s, int *bits) {
+static bf_status measure_input(const scanning *s, int *bits) {
     const bf_reduction ops[2] = {BF_MIN, BF_MAX};
     *bits = 0;
     for (int i = s->array->dtype == BF_U64; i < 2; i++) {
@@ -196,7 +202,7 @@ static bf_status look_ahead(scanning *s, bool *sure) {
     if (*sure || s->job.queued || (on_cpu && (s->fresh || p->dtype == BF_I128))) return BF_OK;
     if (on_cpu)
         status = try_job(s);
-    else if (p->kind == BF_KIND_SUM)
+    else if (p->kind == BF_KIND_SUM && s->job.starts == NULL)
         status = measure_input(s, &bits);
     *sure = on_cpu || bits <= bf_scan_spare_bits(&s->job);
     return status;
@@ -233,6 +239,7 @@ static bf_status run_scan(scanning *s) {
     bf_context *context = s->context;
     bf_status status = bf_flat_take(context, context->used, s->array->dtype, s->array, &s->input);
     if (status == BF_OK) status = refuse_nan(s);
+    if (status == BF_OK && s->words != NULL) status = absorb_input(s, s->job.prefix.op, s->words);
     if (status == BF_OK) status = prepare_values(s);
     if (status == BF_OK) status = run_backend(s);
     if (status == BF_OK) status = bf_flat_return(context, &s->output);
@@ -266,31 +273,44 @@ bf_status bf_scan_async(bf_context *context, bf_reduction op, const bf_array *ar
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Reads the offsets into new memory, *host: each row belongs to a segment. */
-static bf_status read_offsets(scanning *s, int64_t **host) {
+/* Reads the offsets into new memory of the host, *read, and checks them. */
+static bf_status read_offsets(scanning *s, int64_t **read) {
     const int64_t rows = s->array->shape[0];
-    int64_t longest;
+    int64_t segments, longest;
     bf_status status =
-        bf_axis_read_offsets(s->context, s->offsets, rows, host, &s->job.segments, &longest);
-    if (status != BF_OK) return status;
-    const int64_t first = (*host)[0], end = (*host)[s->job.segments];
-    if (first != 0 || end != rows)
-        return bf_fail(s->context, BF_E_ARGUMENT, "the offsets are from %lld to %lld, of %lld rows",
-                       (long long)first, (long long)end, (long long)rows);
-    s->job.offsets = *host;
-    return BF_OK;
+        bf_axis_read_offsets(s->context, s->offsets, rows, read, &segments, &longest);
+    s->job.offsets = *read;
+    s->job.offsets_dtype = BF_I64;
+    return status == BF_OK ? bf_scan_check_ends(s->context, (*read)[0], (*read)[segments], rows)
+                           : status;
+}
+
+/* A GPU checks the offsets where they are, if there are rows. */
+static bf_status scan_cut(scanning *s) {
+    bf_context *context = s->context;
+    const bool none = s->job.length * s->job.inner == 0;
+    int64_t *read = NULL;
+    bf_flat flat = {.context = context};
+    bf_status status = choose_place(s);
+    s->job.segments = s->offsets->shape[0] - 1;
+    if (status == BF_OK && (none || context->used == &bf_backend_cpu)) {
+        status = read_offsets(s, &read);
+    } else if (status == BF_OK) {
+        status = bf_flat_take(context, context->used, s->offsets->dtype, s->offsets, &flat);
+        s->job.offsets = flat.data;
+        s->job.offsets_dtype = s->offsets->dtype;
+    }
+    if (status == BF_OK && !none) status = run_scan(s);
+    bf_flat_release(&flat);
+    bf_free(read);
+    return status;
 }
 
 static bf_status scan_rows(scanning *s, bf_reduction op, const bf_scan_options *options) {
-    int64_t *host = NULL;
     bf_status status = open_scan(s, op, options);
     if (status == BF_OK) status = set_lines(s, 0);
     if (status == BF_OK) status = bf_axis_check_offsets(s->context, s->offsets);
-    if (status == BF_OK) status = choose_place(s);
-    if (status == BF_OK) status = read_offsets(s, &host);
-    if (status == BF_OK && s->job.length * s->job.inner > 0) status = run_scan(s);
-    bf_free(host);
-    return status;
+    return status == BF_OK ? scan_cut(s) : status;
 }
 
 bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf_array *array,
@@ -326,9 +346,14 @@ static bf_status scan_after(bf_state *state, const bf_array *array, const bf_sca
     if (status != BF_OK || array->shape[0] == 0) return status;
     const size_t bytes = bf_state_bytes(state);
     memcpy(words, state->words, bytes);
-    s.job.words = words;
     status = set_lines(&s, 0);
     if (status == BF_OK) status = choose_place(&s);
+    if (s.context->used == &bf_backend_cpu) {
+        s.job.words = words;
+    } else {
+        s.words = words;
+        s.job.starts = state->words;
+    }
     if (status == BF_OK) status = run_scan(&s);
     if (status == BF_OK) memcpy(state->words, words, bytes);
     return status;
@@ -365,15 +390,18 @@ static bf_status read_starts(scanning *s, const bf_states *states, int64_t **wor
     return states->on->axis->words(s->context, states->inside, 0, states->count, *words);
 }
 
-/* Scans lines, or segments, of checked arrays. The array is absorbed first: values may lie over it.
- */
+/* Scans lines, or segments, of arrays. The array is absorbed first: values may lie over it. */
 static bf_status scan_on(scanning *s, bf_states *states, int axis) {
     bf_states *next = NULL;
     int64_t *words = NULL;
     bf_status status = read_starts(s, states, &words);
     if (status == BF_OK) status = bf_states_follow(states, s->array, axis, s->offsets, &next);
-    if (status == BF_OK) status = choose_place(s);
-    if (status == BF_OK) status = run_scan(s);
+    if (status == BF_OK && s->offsets != NULL) {
+        status = scan_cut(s);
+    } else if (status == BF_OK) {
+        status = choose_place(s);
+        if (status == BF_OK) status = run_scan(s);
+    }
     if (status == BF_OK)
         bf_states_replace(states, next);
     else
@@ -402,17 +430,13 @@ static bf_status scan_segments_after(bf_states *states, const bf_array *array,
                                      const bf_array *offsets, const bf_scan_options *options,
                                      const bf_array *values) {
     scanning s = {.context = states->context, .array = array, .values = values, .offsets = offsets};
-    int64_t *host = NULL;
     bf_status status = open_scan(&s, states->op, options);
     if (status == BF_OK) status = set_lines(&s, 0);
     if (status == BF_OK) status = bf_axis_check_offsets(s.context, offsets);
     if (status == BF_OK)
         status = check_many(&s, states, (offsets->shape[0] - 1) * s.job.outer * s.job.inner);
-    if (status == BF_OK) status = choose_place(&s);
-    if (status == BF_OK) status = read_offsets(&s, &host);
-    if (status == BF_OK && s.job.length * s.job.inner > 0) status = scan_on(&s, states, 0);
-    bf_free(host);
-    return status;
+    if (status != BF_OK) return status;
+    return s.job.length * s.job.inner > 0 ? scan_on(&s, states, 0) : scan_cut(&s);
 }
 
 bf_status bf_states_scan_segments(bf_states *states, const bf_array *array, const bf_array *offsets,

@@ -235,8 +235,9 @@ static void begin_words(const tiles *t, int64_t segment, int64_t *words) {
 /* In the order of the scan: where segment `number` of the line begins, and which one has the
  * element that is this far along it. */
 static int64_t find_start(const bf_scan_job *job, int64_t number) {
-    if (job->offsets == NULL) return number * job->length;
-    return job->reverse ? job->length - job->offsets[job->segments - number] : job->offsets[number];
+    const int64_t *offsets = job->offsets;
+    if (offsets == NULL) return number * job->length;
+    return job->reverse ? job->length - offsets[job->segments - number] : offsets[number];
 }
 
 static int64_t find_segment(const bf_scan_job *job, int64_t at) {

@@ -11,6 +11,10 @@ template <class Bits> struct extreme {
     int64_t rank; /* the least one; of maxima all are complemented */
     uint32_t is_there, has_nan;
     static __device__ __forceinline__ extreme none() { return {INT64_MAX, 0, 0}; }
+    static __device__ __forceinline__ extreme of_words(const bf_cuda_scan_params &,
+                                                       const int64_t *words) {
+        return {words[BF_EXTREME_RANK], words[BF_EXTREME_INDEX] >= 0, words[BF_EXTREME_NAN] > 0};
+    }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
         const bf_dtype dtype = p.prefix.dtype;
         if (bf_dtype_is_float(dtype) && bf_is_nan(bf_format_of(dtype), bits)) {

@@ -114,6 +114,29 @@ template <bf_dtype D> struct float_sum {
     int least, most; /* exponent fields of elements other than 0 */
 
     static __device__ __forceinline__ float_sum none() { return {-0.0, 0, 0, NO_EXPONENT, 0}; }
+    /* The sum of carried words, as one element would be: exact, or within a line's error. What is
+     * not finite, or beyond the exponents of elements, is an infinite element. */
+    static __device__ float_sum of_words(const bf_cuda_scan_params &, const int64_t *words) {
+        const bf_layout layout = bf_layout_sum(D);
+        const int64_t *limbs = words + BF_SUM_LIMBS, finite = bf_sum_finite(words);
+        int first, end;
+        float_sum s = none();
+        bf_limbs_span(limbs, layout.limbs, &first, &end);
+        if (finite > words[BF_SUM_NEG_ZERO]) s.high = 0;
+        if (finite < words[BF_SUM_COUNT]) s.least = s.most = F::fields;
+        if (first == end || s.most == F::fields) return s;
+        const int64_t top = (int32_t)limbs[end - 1];
+        const int bits = bf_bit_length((uint64_t)(top < 0 ? ~top : top)) + 1;
+        const int highest = 32 * (end - 1) + layout.exponent + bits;
+        const int lowest = 32 * first + layout.exponent + __ffsll(limbs[first]) - 1;
+        s.least = lowest - F::least + 1;
+        s.most = max(s.least, highest - F::least - F::fraction);
+        if (s.most >= F::fields || highest > 1000) s.least = s.most = F::fields;
+        for (int i = end - 1; i >= first && s.most < F::fields; i--)
+            s.add(scalbn((double)(i == end - 1 ? top : limbs[i]), 32 * i + layout.exponent));
+        s.settle();
+        return s;
+    }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &, Element bits) {
         const Element magnitude = (Element)(bits << 1) >> 1;
         const int field = (int)(magnitude >> F::fraction);
@@ -243,11 +266,12 @@ template <bf_dtype D> struct float_range {
 };
 
 /* The results of elements that follow those of a state, as by_states has them. Few need it. */
-template <bf_dtype D>
-__device__ __noinline__ group_results next_exactly(const bf_cuda_scan_params &p, float_sum<D> s,
-                                                   group<float_sum<D>> g, bool skips) {
+template <bf_dtype D, int count>
+__device__ __noinline__ group_results<count>
+next_exactly(const bf_cuda_scan_params &p, float_sum<D> s, group<float_sum<D>, count> g,
+             skips skipped) {
     s.settle();
-    return by_states<float_sum<D>>{p, s}.next(std::false_type(), g, skips);
+    return by_states<float_sum<D>>{p, s}.next(std::false_type(), g, skipped);
 }
 
 /* The way of a tile whose elements are multiples of 2^(exponent - 106 + 2 * COUNT), and less than
@@ -261,7 +285,7 @@ template <bf_dtype D> struct by_pairs {
 
     struct Sum {
         double high, low;
-        static __device__ __forceinline__ Sum none() { return {-0.0, 0}; }
+        static __device__ __forceinline__ Sum none() { return {-0.0, -0.0}; }
         __device__ __forceinline__ void join(const Sum &other) {
             high += other.high;
             low += other.low;
@@ -306,17 +330,18 @@ template <bf_dtype D> struct by_pairs {
         margin = fabs(carried.low) + carried.error(p) + (fabs(carried.high) + start) * 0x1p-100 +
                  (fabs(carried.middle) + start * (0x1p-54 * (1 << COUNT))) * 0x1p-50;
     }
-    template <class Usual>
-    __device__ __forceinline__ group_results next(Usual usual, const group<S> &g, bool skips) {
+    template <class Usual, int count>
+    __device__ __forceinline__ group_results<count> next(Usual usual, const group<S, count> &g,
+                                                         skips skipped) {
         const Sum before = sum;
-        group_results r;
+        group_results<count> r;
         r.wrong = 0;
         const bool sure = with_dtype<D>(usual, p.prefix.to, [&](auto to) {
-            bool all = !skips && margin < INFINITY;
+            bool all = !skipped && margin < INFINITY;
 #pragma unroll
-            for (int k = 0; k < GROUP; k++) {
+            for (int k = 0; k < count; k++) {
                 take(&sum, g.x[k]);
-                if (k == 0 && skips) sum = before;
+                if (k == 0 && skipped) sum = before;
                 all &= round_surely<to()>(carried.high, sum.high, carried.middle + sum.low, margin,
                                           &r.bits[k]);
             }
@@ -326,7 +351,7 @@ template <bf_dtype D> struct by_pairs {
         S s = carried;
         s.add(before.high);
         s.add(before.low);
-        return next_exactly<D>(p, s, g, skips);
+        return next_exactly<D>(p, s, g, skipped);
     }
 };
 
@@ -374,18 +399,20 @@ template <bf_dtype D> struct by_doubles : by_pairs<D> {
                  fabs(carried.middle) * 0x1p-50;
         up = carried.middle + (margin + most * 0x1p-50);
         down = carried.middle - (margin + most * 0x1p-50);
+        own = -0.0;
     }
-    template <class Usual>
-    __device__ __forceinline__ group_results next(Usual usual, const group<S> &g, bool skips) {
+    template <class Usual, int count>
+    __device__ __forceinline__ group_results<count> next(Usual usual, const group<S, count> &g,
+                                                         skips skipped) {
         const double before = own;
-        group_results r;
+        group_results<count> r;
         r.wrong = 0;
         const bool sure = with_dtype<D>(usual, Pairs::p.prefix.to, [&](auto to) {
-            bool all = !skips && margin < INFINITY;
+            bool all = !skipped && margin < INFINITY;
 #pragma unroll
-            for (int k = 0; k < GROUP; k++) {
+            for (int k = 0; k < count; k++) {
                 own += F::decode(g.x[k]);
-                if (k == 0 && skips) own = before;
+                if (k == 0 && skipped) own = before;
                 if constexpr (to() == BF_F64) {
                     all &=
                         round_surely<to()>(carried.high, own, carried.middle, margin, &r.bits[k]);
@@ -400,7 +427,7 @@ template <bf_dtype D> struct by_doubles : by_pairs<D> {
         if (sure) return r;
         S s = carried;
         s.add(before);
-        return next_exactly<D>(Pairs::p, s, g, skips);
+        return next_exactly<D>(Pairs::p, s, g, skipped);
     }
 };
 
@@ -417,23 +444,24 @@ template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
         of_all.most = max(carried.most, most);
         margin = of_all.margin(All::p);
     }
-    template <class Usual>
-    __device__ __forceinline__ group_results next(Usual usual, const group<S> &g, bool skips) {
+    template <class Usual, int count>
+    __device__ __forceinline__ group_results<count> next(Usual usual, const group<S, count> &g,
+                                                         skips skipped) {
         const S before = All::s;
-        group_results r;
+        group_results<count> r;
         r.wrong = 0;
         const bool sure = with_dtype<D>(usual, All::p.prefix.to, [&](auto to) {
-            bool all = !skips && margin < INFINITY;
+            bool all = !skipped && margin < INFINITY;
 #pragma unroll
-            for (int k = 0; k < GROUP; k++) {
+            for (int k = 0; k < count; k++) {
                 All::s.take(All::p, g.x[k]);
-                if (k == 0 && skips) All::s = before;
+                if (k == 0 && skipped) All::s = before;
                 all &=
                     round_surely<to()>(All::s.high, All::s.middle, All::s.low, margin, &r.bits[k]);
             }
             return all;
         });
-        return sure ? r : next_exactly<D>(All::p, before, g, skips);
+        return sure ? r : next_exactly<D>(All::p, before, g, skipped);
     }
 };
 

@@ -18,12 +18,22 @@ __device__ __forceinline__ int64_t value_of(const bf_cuda_scan_params &p, uint64
     return bytes == 1 && p.prefix.dtype == BF_BOOL ? bits != 0 : (int64_t)bits;
 }
 
+/* 64 bits of the sum that carried words hold, in limbs of 32 bits each. */
+__device__ __forceinline__ uint64_t sum_of_words(const int64_t *words, int limb) {
+    const int64_t *limbs = words + BF_SUM_LIMBS + limb;
+    return (uint64_t)limbs[0] | (uint64_t)limbs[1] << 32;
+}
+
 /* Sums that 64 bits hold, or that wrap. */
 template <int bytes, bool is_signed> struct sum {
     typedef typename bits_of<bytes>::type Element;
     typedef uint64_t Result;
     uint64_t total;
     static __device__ __forceinline__ sum none() { return {0}; }
+    static __device__ __forceinline__ sum of_words(const bf_cuda_scan_params &,
+                                                   const int64_t *words) {
+        return {sum_of_words(words, 0)};
+    }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
         total += (uint64_t)value_of<bytes, is_signed>(p, bits);
     }
@@ -41,6 +51,10 @@ template <int bytes, bool is_signed> struct wide_sum {
     uint64_t low;
     int64_t high;
     static __device__ __forceinline__ wide_sum none() { return {0, 0}; }
+    static __device__ __forceinline__ wide_sum of_words(const bf_cuda_scan_params &,
+                                                        const int64_t *words) {
+        return {sum_of_words(words, 0), (int64_t)sum_of_words(words, 2)};
+    }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
         const int64_t x = value_of<bytes, is_signed>(p, bits);
         join({(uint64_t)x, is_signed ? x >> 63 : 0});
@@ -64,6 +78,13 @@ template <int bytes, bool is_signed> struct product {
     uint64_t magnitude; /* if it is not too large */
     uint32_t is_negative, is_large;
     static __device__ __forceinline__ product none() { return {1, 1, 0, 0}; }
+    static __device__ __forceinline__ product of_words(const bf_cuda_scan_params &,
+                                                       const int64_t *words) {
+        if (words[BF_PRODUCT_ZERO]) return {0, 0, 0, 0};
+        const bool large = words[BF_PRODUCT_LARGE] || words[BF_PRODUCT_HIGH];
+        return {(uint64_t)words[BF_PRODUCT_WRAPPED], large ? 1 : (uint64_t)words[BF_PRODUCT_LOW],
+                (uint32_t)words[BF_PRODUCT_NEGATIVE], large};
+    }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
         const int64_t x = value_of<bytes, is_signed>(p, bits);
         const bool negative = is_signed && x < 0;
@@ -88,25 +109,28 @@ template <int bytes, bool is_signed> struct product {
     }
 };
 
-template <bool is_signed> bf_cuda_scan_kernels kernels_for(const bf_cuda_scan_params &p) {
-    const bool sums = p.prefix.kind == BF_KIND_SUM;
+template <int bytes, bool is_signed>
+bf_cuda_scan_kernels kernels_of_bytes(const bf_cuda_scan_params &p, bool goes_on) {
     const bool wraps = p.prefix.options.overflow == BF_OVERFLOW_WRAP;
-    const bool has_many = p.length >> 31 > 1; /* 64 bits hold the sums of fewer, of 4 bytes */
+    const bool fits = bytes < 4 || (bytes == 4 && p.length >> 31 <= 1); /* 64 bits hold the sums */
+    if (p.prefix.kind != BF_KIND_SUM) return kernels_of<product<bytes, is_signed>>();
+    return wraps || (fits && !goes_on) ? kernels_of<sum<bytes, is_signed>>()
+                                       : kernels_of<wide_sum<bytes, is_signed>>();
+}
+
+template <bool is_signed>
+bf_cuda_scan_kernels kernels_for(const bf_cuda_scan_params &p, bool goes_on) {
     switch (p.bytes) {
-    case 1: return sums ? kernels_of<sum<1, is_signed>>() : kernels_of<product<1, is_signed>>();
-    case 2: return sums ? kernels_of<sum<2, is_signed>>() : kernels_of<product<2, is_signed>>();
-    case 4:
-        if (!sums) return kernels_of<product<4, is_signed>>();
-        return wraps || !has_many ? kernels_of<sum<4, is_signed>>()
-                                  : kernels_of<wide_sum<4, is_signed>>();
-    default:
-        if (!sums) return kernels_of<product<8, is_signed>>();
-        return wraps ? kernels_of<sum<8, is_signed>>() : kernels_of<wide_sum<8, is_signed>>();
+    case 1: return kernels_of_bytes<1, is_signed>(p, goes_on);
+    case 2: return kernels_of_bytes<2, is_signed>(p, goes_on);
+    case 4: return kernels_of_bytes<4, is_signed>(p, goes_on);
+    default: return kernels_of_bytes<8, is_signed>(p, goes_on);
     }
 }
 
 } // namespace
 
-bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p) {
-    return bf_dtype_is_signed(p.prefix.dtype) ? kernels_for<true>(p) : kernels_for<false>(p);
+bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p, bool goes_on) {
+    return bf_dtype_is_signed(p.prefix.dtype) ? kernels_for<true>(p, goes_on)
+                                              : kernels_for<false>(p, goes_on);
 }

@@ -6,6 +6,7 @@
  *   s.settle()                after some elements, before there are too many
  *   s.join(other)             the elements of another state come; both are settled, and so is s
  *   s.result(p, first, &wrong)  the bits of the result of s; first: it is that of no elements
+ *   S::of_words(p, words)     the state of what carried words have absorbed
  *
  * ways<S> are the ways in which a tile of them is scanned. */
 #ifndef BF_CUDA_SCAN_KERNELS_CUH
@@ -90,6 +91,31 @@ __device__ __forceinline__ S before_thread(const S &mine, S *all) {
     return before;
 }
 
+/* --- what comes before a line, or a segment --- */
+
+template <class S> struct start {
+    S s;
+    uint32_t is_empty; /* nothing came before */
+};
+
+/* What comes before the segment of element i of a line. */
+template <class S>
+__device__ __forceinline__ start<S> start_of(const bf_cuda_scan_params &p, int64_t line,
+                                             int64_t i) {
+    if (p.starts == NULL) return {S::none(), 1};
+    return ((const start<S> *)p.starts)[bf_cuda_scan_number(p, line, i)];
+}
+
+template <class S>
+__global__ void __launch_bounds__(THREADS)
+    make_starts(const __grid_constant__ bf_cuda_scan_params p) {
+    const int count = bf_state_words(p.prefix.kind, p.prefix.dtype, p.words);
+    for (int64_t i : bf_cuda_indices<THREADS>(bf_cuda_scan_lines(p))) {
+        const int64_t *words = p.words + i * count;
+        ((start<S> *)p.starts)[i] = {S::of_words(p, words), words[BF_SUM_COUNT] == 0};
+    }
+}
+
 /* --- results --- */
 
 /* What is wrong with a result. */
@@ -98,25 +124,28 @@ enum {
     UNSURE = 2   /* the state does not hold it: exact.cu scans the line */
 };
 
-/* Makes the element the next one of s, and returns its result. */
+/* Makes the element the next one of s, and returns its result. first: none came before. */
 template <class S>
 __device__ __forceinline__ uint64_t take_next(const bf_cuda_scan_params &p, S *s,
-                                              typename S::Element bits, int64_t i, int *wrong) {
+                                              typename S::Element bits, bool first, int *wrong) {
     if (!p.exclusive) s->take(p, bits);
-    const uint64_t result = s->result(p, p.exclusive && i == 0, wrong);
+    const uint64_t result = s->result(p, p.exclusive && first, wrong);
     if (p.exclusive) s->take(p, bits);
     return result;
 }
 
-__device__ __forceinline__ void mark(const bf_cuda_scan_params &p, int64_t line) {
-    const unsigned long long i = atomicAdd(&p.board->marked, 1ull);
-    if (i < BF_CUDA_SCAN_MARKS) p.marked[i] = line;
+__device__ __forceinline__ void mark(const bf_cuda_scan_params &p, int64_t number) {
+    uint32_t *word = &p.marks[number / 32];
+    const uint32_t bit = 1u << number % 32;
+    if ((*(volatile uint32_t *)word & bit) == 0) atomicOr(word, bit);
+    p.board->marked = 1;
 }
 
-/* Tells what is wrong with results of a line; once for each line. */
-__device__ __forceinline__ void tell_wrong(const bf_cuda_scan_params &p, int wrong, int64_t line) {
+/* Tells what is wrong with results of the segment of element i of a line. */
+__device__ __forceinline__ void tell_wrong(const bf_cuda_scan_params &p, int wrong, int64_t line,
+                                           int64_t i) {
     if (wrong & REFUSED) atomicCAS(&p.board->failed, 0ull, (unsigned long long)p.refusal);
-    if (wrong & UNSURE) mark(p, line);
+    if (wrong & UNSURE) mark(p, bf_cuda_scan_number(p, line, i));
 }
 
 /* --- tiles --- */
@@ -124,18 +153,21 @@ __device__ __forceinline__ void tell_wrong(const bf_cuda_scan_params &p, int wro
 enum { PAUSE = 50 /* ns */, GROUP = 4 /* elements of a thread at once */ };
 
 /* A slot has the words of a state, each beside a 1: the two are written and read whole, so nobody
- * waits for the order of writes (NCCL's LL protocol). Two of each are moved at once. */
+ * waits for the order of writes (NCCL's LL protocol). Two of each are moved at once. Beside the
+ * first word is also whether a line, or a segment, begins in the tile. */
 template <class S> constexpr int packets_of = (int)(sizeof(S) / 4 + 1) / 2;
 
-constexpr uint64_t TOLD = (uint64_t)1 << 32;
+constexpr uint64_t TOLD = (uint64_t)1 << 32, BEGINS = TOLD << 1;
 
 template <class S>
-__device__ __forceinline__ void tell(bf_cuda_packet *slots, int64_t tile, const S &s) {
+__device__ __forceinline__ void tell(bf_cuda_packet *slots, int64_t tile, const S &s,
+                                     bool begins = false) {
     uint32_t words[2 * packets_of<S>] = {};
     memcpy(words, &s, sizeof s);
 #pragma unroll
     for (int k = 0; k < packets_of<S>; k++)
-        bf_cuda_store_packet(slots + tile * packets_of<S> + k, TOLD | words[2 * k],
+        bf_cuda_store_packet(slots + tile * packets_of<S> + k,
+                             TOLD | (k == 0 && begins ? BEGINS : 0) | words[2 * k],
                              TOLD | words[2 * k + 1]);
 }
 
@@ -148,6 +180,7 @@ template <class S> struct told {
         for (const bf_cuda_packet &packet : packets) all &= packet.x & packet.y;
         return all != 0;
     }
+    __device__ __forceinline__ bool begins() const { return (packets[0].x & BEGINS) != 0; }
     __device__ __forceinline__ S state() const {
         uint32_t words[2 * packets_of<S>];
         S s;
@@ -179,10 +212,10 @@ template <class S> __device__ __forceinline__ S ask(const bf_cuda_packet *slots,
     return found.state();
 }
 
-/* A state, or that of the part of it that is in the line of the last tile. */
+/* A state, or that of the part of it that is in the line, or segment, of the last element. */
 template <class S> struct in_line {
     S s;
-    uint32_t begins; /* a line begins in these tiles */
+    uint32_t begins; /* one begins among these elements */
     static __device__ __forceinline__ in_line none() { return {S::none(), 0}; }
     __device__ __forceinline__ void join(const in_line &next) {
         if (next.begins) s = S::none();
@@ -214,11 +247,11 @@ template <class S> __device__ __forceinline__ void chain_tiles(const bf_cuda_sca
         next = look<S>(p.totals, tile < p.tiles ? tile : 0);
         __syncthreads();
         if (count == 0) continue;
-        in_line<S> state = {mine.state(), t < count && own % p.line_tiles == 0}, all;
+        in_line<S> state = {mine.state(), mine.begins()}, all;
         if (t >= count) state = in_line<S>::none();
         in_line<S> before = carried;
         before.join(before_thread(state, &all));
-        if (t < count) tell(p.befores, own, state.begins ? S::none() : before.s);
+        if (t < count) tell(p.befores, own, before.s);
         carried.join(all);
     }
 }
@@ -251,10 +284,17 @@ struct nothing_seen {
 };
 
 /* Elements of a thread that follow each other, and their results. */
-template <class S> struct group { typename S::Element x[GROUP]; };
-struct group_results {
-    uint64_t bits[GROUP];
+template <class S, int count> struct group { typename S::Element x[count]; };
+template <int count> struct group_results {
+    uint64_t bits[count];
     int wrong; /* what is, with any of them */
+};
+
+/* How prefixes that exclude their own element begin: the first one of a group is not taken. */
+enum skips {
+    SKIPS_NONE,
+    SKIPS_FIRST, /* its result is that of no elements */
+    SKIPS_NEXT   /* its result is that of what came before */
 };
 
 /* The way that fits all states: a tile's sums are states, too. Other ways have their own sums, and
@@ -275,16 +315,17 @@ template <class S> struct by_states {
     }
     /* Makes elements the next ones, the first one if it is not skipped. Returns the results behind
      * each. Usual: ways<S>::is_usual. */
-    template <class Usual>
-    __device__ __forceinline__ group_results next(Usual, const group<S> &g, bool skips) {
-        group_results r;
+    template <class Usual, int count>
+    __device__ __forceinline__ group_results<count> next(Usual, const group<S, count> &g,
+                                                         skips skipped) {
+        group_results<count> r;
         const S before = s;
         r.wrong = 0;
 #pragma unroll
-        for (int k = 0; k < GROUP; k++) {
+        for (int k = 0; k < count; k++) {
             s.take(p, g.x[k]);
-            if (k == 0 && skips) s = before;
-            r.bits[k] = s.result(p, k == 0 && skips, &r.wrong);
+            if (k == 0 && skipped) s = before;
+            r.bits[k] = s.result(p, k == 0 && skipped == SKIPS_FIRST, &r.wrong);
         }
         return r;
     }
@@ -347,65 +388,113 @@ __device__ __forceinline__ void load(const bf_cuda_scan_params &p, const tile_pl
     }
 }
 
-template <class S>
-__device__ __forceinline__ bool skips_first(const bf_cuda_scan_params &p, const tile_place &at) {
-    return p.exclusive && at.first == 0 && threadIdx.x == 0;
+/* A bit for each element of a thread, in scan_tile: a line, or a segment, begins there. */
+template <class S, bool cut>
+__device__ __forceinline__ uint32_t heads_of(const bf_cuda_scan_params &p, const tile_place &at) {
+    constexpr int each = tile_of<S>::each;
+    if (!cut) return at.first == 0 && threadIdx.x == 0 ? 1 : 0;
+    const int64_t group = at.first / each + threadIdx.x;
+    return each == 32 ? p.heads[group] : ((const uint16_t *)p.heads)[group];
 }
 
-/* Tells the state of a tile of which these are elements of this thread. */
-template <class S, class Way>
+/* The number of the last element of a tile where one begins; -1: none does. The caller synchronizes
+ * before the next one. */
+template <class S, bool cut>
+__device__ __forceinline__ int last_head(const bf_cuda_scan_params &p, const tile_place &at) {
+    if (!cut) return at.first == 0 ? 0 : -1;
+    __shared__ int of_warps[WARPS];
+    const int t = (int)threadIdx.x;
+    const uint32_t heads = heads_of<S, cut>(p, at);
+    const int own = heads != 0 ? t * tile_of<S>::each + 31 - __clz((int)heads) : -1;
+    int last = bf_cuda_warp_most(own);
+    if (t % BF_CUDA_WARP == 0) of_warps[t / BF_CUDA_WARP] = last;
+    __syncthreads();
+#pragma unroll
+    for (const int other : of_warps) last = max(last, other);
+    return last;
+}
+
+/* Tells the state of a tile of which these are elements of this thread: that of the elements from
+ * the last begin of a line, or a segment, on. */
+template <class S, bool cut, class Way>
 __device__ __forceinline__ void tell_tile(const bf_cuda_scan_params &p, const tile_place &at,
-                                          const Way &way,
+                                          int last, const Way &way,
                                           const typename S::Element (&x)[tile_of<S>::each]) {
     typedef typename Way::Sum Sum;
+    const int from = last + (last >= 0 && p.exclusive ? 1 : 0);
     Sum sum = Sum::none();
 #pragma unroll
     for (int k = 0; k < tile_of<S>::each; k++) {
-        way.take(&sum, x[k]);
-        if (k == 0 && skips_first<S>(p, at)) sum = Sum::none();
+        const bool is_before = (cut || k == 0) && k * THREADS + (int)threadIdx.x < from;
+        if (!is_before) way.take(&sum, x[k]);
     }
     way.settle(&sum);
     const Sum all = join_threads(sum);
-    if (threadIdx.x == 0) tell(p.totals, at.tile, way.state(all));
+    if (threadIdx.x > 0) return;
+    S s = from < tile_of<S>::elements ? way.state(all) : S::none();
+    if (last >= 0 && p.starts != NULL) {
+        const S own = s;
+        s = start_of<S>(p, at.line, at.first + last).s;
+        s.join(own);
+    }
+    tell(p.totals, at.tile, s, last >= 0);
 }
 
-template <class S, class Way>
-__device__ __noinline__ void tell_tile_apart(const bf_cuda_scan_params &p, tile_place at, Way way) {
+template <class S, bool cut, class Way>
+__device__ __noinline__ void tell_tile_apart(const bf_cuda_scan_params &p, tile_place at, int last,
+                                             Way way) {
     typename S::Element x[tile_of<S>::each];
     load<S, false>(p, at, 0, x);
-    tell_tile<S>(p, at, way, x);
+    tell_tile<S, cut>(p, at, last, way, x);
 }
 
-template <class S>
+template <class S, bool cut>
 __device__ __forceinline__ void reduce_tile(const bf_cuda_scan_params &p, const tile_place &at) {
     typename S::Element x[tile_of<S>::each];
     typename ways<S>::Range range = ways<S>::Range::none();
     load<S, false>(p, at, 0, x);
 #pragma unroll
     for (const typename S::Element &one : x) range.see(one);
+    const int last = last_head<S, cut>(p, at);
     ways<S>::scan(p, range.of_block(), [&](auto way, auto is_rare) {
         if constexpr (is_rare())
-            tell_tile_apart<S>(p, at, way);
+            tell_tile_apart<S, cut>(p, at, last, way);
         else
-            tell_tile<S>(p, at, way, x);
+            tell_tile<S, cut>(p, at, last, way, x);
     });
 }
 
-/* Makes the results of a tile, which replace its elements where they are usual. Returns what is
+/* The sum of elements, or that of those in the last one's segment. */
+template <class Sum, bool cut> struct part_of {
+    Sum s;
+    static __device__ __forceinline__ part_of none() { return {Sum::none()}; }
+    __device__ __forceinline__ void join(const part_of &next) { s.join(next.s); }
+    __device__ __forceinline__ bool begins_anew() const { return false; }
+    __device__ __forceinline__ void begin() { s = Sum::none(); }
+};
+template <class Sum> struct part_of<Sum, true> : in_line<Sum> {
+    static __device__ __forceinline__ part_of none() { return {in_line<Sum>::none()}; }
+    __device__ __forceinline__ bool begins_anew() const { return this->begins; }
+    __device__ __forceinline__ void begin() { *this = {{Sum::none(), 1}}; }
+};
+
+/* Makes the results of a tile, which replace its elements where they are usual, and tells what is
  * wrong with them. */
-template <class S, class Way>
-__device__ __forceinline__ int scan_elements(const bf_cuda_scan_params &p, const tile_place &at,
-                                             Way way, typename S::Element *elements,
-                                             const S &carried) {
+template <class S, bool cut, class Way>
+__device__ __forceinline__ void scan_elements(const bf_cuda_scan_params &p, const tile_place &at,
+                                              Way way, typename S::Element *elements,
+                                              const start<S> &carried) {
     typedef typename S::Element Element;
     typedef typename S::Result Result;
-    typedef typename Way::Sum Sum;
+    typedef part_of<typename Way::Sum, cut> Sum;
     typedef tile_of<S> T;
     constexpr int each = T::each;
     const int t = (int)threadIdx.x, own_first = t * (each + 1);
     const int mine = at.n - t * each; /* elements of this thread, if over 0 */
+    const uint32_t heads = heads_of<S, cut>(p, at);
     Result *const results = (Result *)elements;
     int wrong = 0;
+    uint32_t unsure = 0; /* elements whose segments are to be marked */
     own_elements<S> own;
     if constexpr (!T::is_even) {
 #pragma unroll
@@ -418,59 +507,86 @@ __device__ __forceinline__ int scan_elements(const bf_cuda_scan_params &p, const
             return own.x[k];
     };
     Sum sum = Sum::none(), all;
-    bool skips = skips_first<S>(p, at);
     if (mine > 0) {
 #pragma unroll GROUP
         for (int k = 0; k < each; k++) {
-            way.take(&sum, get(k));
-            if (k == 0 && skips) sum = Sum::none();
+            const bool begins = (cut || k == 0) && (heads >> k & 1);
+            if (cut && begins) sum.begin();
+            if (!(begins && p.exclusive)) way.take(&sum.s, get(k));
         }
     }
-    way.settle(&sum);
+    way.settle(&sum.s);
     const Sum before = before_thread(sum, &all);
-    way.begin(carried, before);
+    if (mine > 0 && before.begins_anew())
+        way.begin(start_of<S>(p, at.line, at.first + t * each - 1).s, before.s);
+    else
+        way.begin(carried.s, before.s);
+    const auto skipped_by = [&](const start<S> &begun) {
+        return !p.exclusive ? SKIPS_NONE : begun.is_empty ? SKIPS_FIRST : SKIPS_NEXT;
+    };
+    skips skipped = !cut && heads != 0 ? skipped_by(carried) : SKIPS_NONE;
+    const auto next = [&](auto is_usual, auto elements_at_once, int from) {
+        constexpr int count = elements_at_once();
+        group<S, count> g;
+#pragma unroll
+        for (int k = 0; k < count; k++) g.x[k] = get(from + k);
+        const group_results<count> r = way.next(is_usual, g, skipped);
+        skipped = SKIPS_NONE;
+        wrong |= r.wrong;
+        if (r.wrong & UNSURE) unsure |= 1u << from;
+#pragma unroll
+        for (int k = 0; k < count; k++) {
+            const int i = t * each + from + k;
+            if (is_usual())
+                results[own_first + from + k] = (Result)r.bits[k];
+            else if (i < at.n)
+                store_bits(p.values, p.to_bytes, at.begin + i * at.step, r.bits[k]);
+        }
+    };
     const auto write = [&](auto is_usual) {
 #pragma unroll(T::is_even ? 1 : each / GROUP)
         for (int from = 0; from < each && from < mine; from += GROUP) {
-            group<S> g;
-#pragma unroll
-            for (int k = 0; k < GROUP; k++) g.x[k] = get(from + k);
-            const group_results r = way.next(is_usual, g, skips);
-            skips = false;
-            wrong |= r.wrong;
-#pragma unroll
-            for (int k = 0; k < GROUP; k++) {
-                const int i = t * each + from + k;
-                if (is_usual())
-                    results[own_first + from + k] = (Result)r.bits[k];
-                else if (i < at.n)
-                    store_bits(p.values, p.to_bytes, at.begin + i * at.step, r.bits[k]);
+            const uint32_t begun = cut ? heads >> from & ((1u << GROUP) - 1) : 0;
+            if constexpr (cut) {
+#pragma unroll(T::is_even ? 1 : GROUP)
+                for (int k = 0; begun != 0 && k < GROUP && from + k < mine; k++) {
+                    if (begun >> k & 1) {
+                        const int64_t i = at.first + t * each + from + k;
+                        const start<S> begin = start_of<S>(p, at.line, i);
+                        way.begin(begin.s, Way::Sum::none());
+                        skipped = skipped_by(begin);
+                    }
+                    next(is_usual, std::integral_constant<int, 1>(), from + k);
+                }
             }
+            if (begun == 0) next(is_usual, std::integral_constant<int, GROUP>(), from);
         }
     };
     if (ways<S>::is_usual(p))
         write(std::true_type());
     else
         write(std::false_type());
-    return wrong;
+    tell_wrong(p, wrong & REFUSED, at.line, at.first);
+    for (; unsure != 0; unsure &= unsure - 1)
+        tell_wrong(p, UNSURE, at.line, at.first + t * each + __ffs((int)unsure) - 1);
 }
 
-template <class S, class Way>
-__device__ __noinline__ int scan_elements_apart(const bf_cuda_scan_params &p, tile_place at,
-                                                Way way, typename S::Element *elements,
-                                                const S &carried) {
-    return scan_elements<S>(p, at, way, elements, carried);
+template <class S, bool cut, class Way>
+__device__ __noinline__ void scan_elements_apart(const bf_cuda_scan_params &p, tile_place at,
+                                                 Way way, typename S::Element *elements,
+                                                 const start<S> &carried) {
+    scan_elements<S, cut>(p, at, way, elements, carried);
 }
 
 /* Writes the results of a tile. */
-template <class S>
+template <class S, bool cut>
 __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const tile_place &at) {
     typedef typename S::Element Element;
     typedef typename S::Result Result;
     typedef tile_of<S> T;
     constexpr int each = T::each, at_once = 16;
     __shared__ uint64_t room[(each + 1) * THREADS * T::widest / 8];
-    __shared__ S carried;
+    __shared__ start<S> carried;
     Element *const elements = (Element *)room;
     const int t = (int)threadIdx.x;
     typename ways<S>::Range range = ways<S>::Range::none();
@@ -485,17 +601,19 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
         }
     }
     range = range.of_block();
-    if (t == THREADS - 1) carried = at.first > 0 ? ask<S>(p.befores, at.tile) : S::none();
+    if (t == THREADS - 1) {
+        if (at.first > 0)
+            carried = {ask<S>(p.befores, at.tile), 0};
+        else
+            carried = start_of<S>(p, at.line, 0);
+    }
     __syncthreads();
-    int wrong = 0;
     ways<S>::scan(p, range, [&](auto way, auto is_rare) {
         if constexpr (is_rare())
-            wrong = scan_elements_apart<S>(p, at, way, elements, carried);
+            scan_elements_apart<S, cut>(p, at, way, elements, carried);
         else
-            wrong = scan_elements<S>(p, at, way, elements, carried);
+            scan_elements<S, cut>(p, at, way, elements, carried);
     });
-    if ((wrong & UNSURE) && atomicExch(&p.unsure[at.line], 1u) != 0) wrong &= ~UNSURE;
-    tell_wrong(p, wrong, at.line);
     if (!ways<S>::is_usual(p)) return;
     __syncthreads();
     const Result *const results = (const Result *)room;
@@ -516,8 +634,8 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
 /* Blocks take tasks in order: one chains all tiles; then a tile is reduced, and one scanned that
  * was reduced so many tiles before that its elements are still in the cache, and what is before it
  * is known. Lines of one tile are scanned alone. */
-template <class S>
-__global__ void __launch_bounds__(THREADS, ways<S>::blocks)
+template <class S, bool cut>
+__global__ void __launch_bounds__(THREADS, cut ? 3 : ways<S>::blocks)
     scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
     __shared__ int64_t ticket;
     int64_t tile = blockIdx.x;
@@ -534,9 +652,9 @@ __global__ void __launch_bounds__(THREADS, ways<S>::blocks)
     }
     if (tile < 0 || tile >= p.tiles) return;
     if (reduces)
-        reduce_tile<S>(p, place_of<S>(p, tile));
+        reduce_tile<S, cut>(p, place_of<S>(p, tile));
     else
-        scan_tile<S>(p, place_of<S>(p, tile));
+        scan_tile<S, cut>(p, place_of<S>(p, tile));
 }
 
 /* --- a warp a line --- */
@@ -549,7 +667,8 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t lines = p.outer * p.inner;
     int64_t line = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / BF_CUDA_WARP;
     for (; line < lines; line += (int64_t)gridDim.x * WARPS) {
-        S carried = S::none();
+        const start<S> begun = start_of<S>(p, line, 0);
+        S carried = begun.s;
         int wrong = 0;
         for (int64_t first = 0; first < p.length; first += BF_CUDA_WARP) {
             const int64_t i = first + lane;
@@ -562,11 +681,13 @@ __global__ void __launch_bounds__(THREADS)
             const S up_to = join_up_to(mine);
             S s = carried;
             s.join(before_lane(up_to));
-            if (is_there) store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, i, &wrong));
+            const bool is_first = i == 0 && begun.is_empty;
+            if (is_there)
+                store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, is_first, &wrong));
             carried.join(of_lane(up_to, BF_CUDA_WARP - 1));
         }
         wrong = (int)bf_cuda_warp_or((uint32_t)wrong);
-        if (lane == 0) tell_wrong(p, wrong, line);
+        if (lane == 0) tell_wrong(p, wrong, line, 0);
     }
 }
 
@@ -577,23 +698,38 @@ __global__ void __launch_bounds__(THREADS)
     scan_columns(const __grid_constant__ bf_cuda_scan_params p) {
     typedef typename S::Element Element;
     for (int64_t line : bf_cuda_indices<THREADS>(p.outer * p.inner)) {
-        S s = S::none();
+        start<S> begun = start_of<S>(p, line, 0);
+        S s = begun.s;
         int wrong = 0;
         int64_t at = bf_cuda_scan_at(p, line, 0);
         const int64_t step = p.reverse ? -p.inner : p.inner;
 #pragma unroll 4
         for (int64_t i = 0; i < p.length; i++, at += step) {
             const Element x = ((const Element *)p.elements)[at];
-            store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, i, &wrong));
+            const bool begins = i == 0 || (p.heads != NULL && p.heads[i / 32] >> i % 32 & 1);
+            if (begins && i > 0) {
+                tell_wrong(p, wrong, line, i - 1);
+                begun = start_of<S>(p, line, i);
+                s = begun.s;
+                wrong = 0;
+            }
+            const bool is_first = begins && begun.is_empty;
+            store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, is_first, &wrong));
             s.settle();
         }
-        tell_wrong(p, wrong, line);
+        tell_wrong(p, wrong, line, p.length - 1);
     }
 }
 
 template <class S> bf_cuda_scan_kernels kernels_of() {
-    return {(const void *)scan_tiles<S>, (const void *)scan_by_warps<S>,
-            (const void *)scan_columns<S>, tile_of<S>::elements, packets_of<S>};
+    return {(const void *)scan_tiles<S, false>,
+            (const void *)scan_tiles<S, true>,
+            (const void *)scan_by_warps<S>,
+            (const void *)scan_columns<S>,
+            (const void *)make_starts<S>,
+            tile_of<S>::elements,
+            packets_of<S>,
+            (int)sizeof(start<S>)};
 }
 
 } // namespace bf_cuda_scan

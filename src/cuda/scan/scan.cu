@@ -39,9 +39,10 @@ bf_cuda_scan_params params_of(const bf_scan_job *job) {
     return p;
 }
 
-bf_cuda_scan_kernels find_kernels(const bf_cuda_scan_params &p) {
+bf_cuda_scan_kernels find_kernels(const bf_cuda_scan_params &p, bool goes_on) {
     if (p.prefix.kind == BF_KIND_EXTREME) return bf_cuda_scan_extremes(p);
-    return bf_prefix_sums_floats(&p.prefix) ? bf_cuda_scan_floats(p) : bf_cuda_scan_integers(p);
+    return bf_prefix_sums_floats(&p.prefix) ? bf_cuda_scan_floats(p)
+                                            : bf_cuda_scan_integers(p, goes_on);
 }
 
 /* --- memory --- */
@@ -68,31 +69,50 @@ bf_status reach_arrays(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_
                          "copying what is scanned");
 }
 
-/* The board, and the list of marked lines. */
-bf_status make_board(bf_cuda_call *call, bf_cuda_scan_params *p) {
-    const int64_t lines = p->outer * p->inner;
-    const int64_t listed = lines < BF_CUDA_SCAN_MARKS ? lines : BF_CUDA_SCAN_MARKS;
-    p->board = (bf_cuda_scan_board *)bf_cuda_call_alloc(call, sizeof *p->board);
-    p->marked = (int64_t *)bf_cuda_call_alloc(call, (size_t)listed * sizeof *p->marked);
-    if (p->board == NULL || p->marked == NULL) return BF_E_MEMORY;
-    return bf_cuda_check(
-        call->context, cudaMemsetAsync(p->board, 0, sizeof *p->board, call->context->cuda->stream),
-        "a scan");
+/* Memory that is 0 at first. */
+bf_status make_zeros(bf_cuda_call *call, size_t bytes, void **memory) {
+    *memory = bf_cuda_call_alloc(call, bytes);
+    if (*memory == NULL) return BF_E_MEMORY;
+    return bf_cuda_check(call->context,
+                         cudaMemsetAsync(*memory, 0, bytes, call->context->cuda->stream), "a scan");
+}
+
+bf_status make_marks(bf_cuda_call *call, bf_cuda_scan_params *p) {
+    const size_t words = (size_t)(bf_cuda_scan_lines(*p) / 32 + 1);
+    return make_zeros(call, words * sizeof *p->marks, (void **)&p->marks);
 }
 
 bf_status make_tiles(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
     p->line_tiles = (p->length + k.tile - 1) / k.tile;
     p->tiles = p->line_tiles * p->outer * p->inner;
     p->lag = p->tiles < LAG ? p->tiles : LAG;
-    const int64_t packets = p->tiles * k.packets, lines = p->outer * p->inner;
-    const size_t bytes =
-        2 * (size_t)packets * sizeof *p->totals + (size_t)lines * sizeof *p->unsure;
-    p->totals = (bf_cuda_packet *)bf_cuda_call_alloc(call, bytes);
-    if (p->totals == NULL) return BF_E_MEMORY;
+    const int64_t packets = p->tiles * k.packets;
+    bf_status status =
+        make_zeros(call, 2 * (size_t)packets * sizeof *p->totals, (void **)&p->totals);
     p->befores = p->totals + packets;
-    p->unsure = (unsigned *)(p->befores + packets);
+    return status;
+}
+
+/* The states of what came before each line, or segment. */
+bf_status make_starts(bf_cuda_call *call, const bf_scan_job *job, const bf_cuda_scan_kernels &k,
+                      bf_cuda_scan_params *p) {
+    const int64_t lines = bf_cuda_scan_lines(*p);
+    const int count = bf_state_words(p->prefix.kind, p->prefix.dtype, job->starts);
+    const void *words;
+    bf_status status = bf_cuda_call_read(call, job->starts,
+                                         (size_t)(lines * count) * sizeof *job->starts, 8, &words);
+    if (status != BF_OK) return status;
+    p->words = (const int64_t *)words;
+    p->starts = bf_cuda_call_alloc(call, (size_t)(lines * k.start));
+    if (p->starts == NULL) return BF_E_MEMORY;
+    const bf_cuda *cuda = call->context->cuda;
+    void *arguments[] = {p};
     return bf_cuda_check(
-        call->context, cudaMemsetAsync(p->totals, 0, bytes, call->context->cuda->stream), "a scan");
+        call->context,
+        bf_cuda_launch(cuda, k.starts,
+                       {bf_cuda_blocks(cuda, lines, BF_CUDA_SCAN_THREADS), BF_CUDA_SCAN_THREADS},
+                       arguments),
+        "states that a scan goes on from");
 }
 
 /* --- failures of the data --- */
@@ -135,23 +155,33 @@ bf_status tell_scan(bf_context *context, const bf_cuda_late *late) {
 
 /* --- kernels --- */
 
-bf_status launch(bf_cuda_call *call, bf_cuda_scan_params *p) {
+bf_status launch(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
     const bf_cuda *cuda = call->context->cuda;
-    const bf_cuda_scan_kernels k = find_kernels(*p);
     const int64_t lines = p->outer * p->inner;
-    const void *kernel = p->inner > 1 ? k.columns : k.warps;
+    const bool cut = p->heads != NULL, together = p->inner == 1;
+    const void *kernel = together ? k.warps : k.columns;
     bf_cuda_shape shape = {0, BF_CUDA_SCAN_THREADS};
     void *arguments[] = {p};
-    if (p->length > SHORT && (p->inner == 1 || lines < COLUMNS)) {
+    if (p->length > SHORT ? together || lines < COLUMNS : together && cut) {
         bf_status status = make_tiles(call, k, p);
         if (status != BF_OK) return status;
-        kernel = k.tiles;
+        kernel = cut ? k.segments : k.tiles;
         shape.blocks = p->line_tiles > 1 ? 1 + 2 * (p->tiles + p->lag) : p->tiles;
     } else {
-        const int64_t threads = p->inner > 1 ? lines : lines * 32;
+        const int64_t threads = together ? lines * 32 : lines;
         shape.blocks = bf_cuda_blocks(cuda, threads, BF_CUDA_SCAN_THREADS, 64);
     }
     return bf_cuda_check(call->context, bf_cuda_launch(cuda, kernel, shape, arguments), "a scan");
+}
+
+bf_status scan(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_params *p) {
+    const bool sums_floats = bf_prefix_sums_floats(&p->prefix);
+    const bf_cuda_scan_kernels k = find_kernels(*p, job->starts != NULL);
+    bf_status status = BF_OK;
+    if (sums_floats) status = make_marks(call, p);
+    if (status == BF_OK && job->starts != NULL) status = make_starts(call, job, k, p);
+    if (status == BF_OK) status = launch(call, k, p);
+    return status == BF_OK && sums_floats ? bf_cuda_scan_exactly(call, *p) : status;
 }
 
 bf_status run(bf_context *context, const bf_scan_job *job) {
@@ -159,11 +189,10 @@ bf_status run(bf_context *context, const bf_scan_job *job) {
     bf_cuda_scan_params p = params_of(job);
     bf_status status = bf_cuda_call_begin(&call, context, job->queued);
     if (status == BF_OK) status = reach_arrays(&call, job, &p);
-    if (status == BF_OK) status = make_board(&call, &p);
+    if (status == BF_OK) status = make_zeros(&call, sizeof *p.board, (void **)&p.board);
+    if (status == BF_OK && job->offsets != NULL) status = bf_cuda_scan_cut(&call, job, &p);
     if (status == BF_OK) status = refuse_nans(&call, job, p);
-    if (status == BF_OK) status = launch(&call, &p);
-    if (status == BF_OK && bf_prefix_sums_floats(&p.prefix))
-        status = bf_cuda_scan_exactly(&call, p);
+    if (status == BF_OK) status = scan(&call, job, &p);
     if (status == BF_OK && bf_scan_may_fail(job))
         status = bf_cuda_scan_conclude(&call, &p.board->failed, p.prefix);
     return bf_cuda_call_end(&call, status);

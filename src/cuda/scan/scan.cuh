@@ -7,6 +7,7 @@
  *   extremes.cu    states of minima and maxima
  *   floats.cu      states of sums of floats: three doubles, while these tell every result
  *   exact.cu       all other lines of floats, by the words of the rules
+ *   segments.cu    where the segments of lines begin
  *
  * A state is that of some neighbouring elements; states are joined in any order. */
 #ifndef BF_CUDA_SCAN_SCAN_CUH
@@ -26,11 +27,10 @@ extern const bf_scan_backend bf_cuda_scan_backend;
 /* What kernels tell each other and the host; 0 at first. */
 struct bf_cuda_scan_board {
     unsigned long long tickets; /* tiles that were begun */
-    unsigned long long marked;  /* lines that exact.cu has to scan */
+    unsigned long long marked;  /* not 0: exact.cu has to scan some line */
     unsigned long long failed;  /* the bf_status of a failure of the data */
+    unsigned long long wrong;   /* INT64_MAX less the number of the first wrong offset; 0: none */
 };
-
-enum { BF_CUDA_SCAN_MARKS = 1 << 20 /* the most lines that are listed */ };
 
 struct bf_cuda_scan_params {
     bf_prefix prefix;
@@ -43,24 +43,39 @@ struct bf_cuda_scan_params {
     bool has_empty;
     bf_status refusal; /* why a result is refused */
     bf_cuda_scan_board *board;
-    int64_t *marked; /* lines that the board counts, if they are no more than listed */
+    uint32_t *marks; /* a bit for each line, or segment of each: exact.cu scans it; 0 at first */
+
+    /* Segments of lines (outer is 1), by offsets of 4 or 8 bytes; and a bit for each row, in the
+     * order of the scan: one begins there. NULL: each line is one segment. */
+    const void *offsets;
+    int offset_bytes;
+    int64_t segments;
+    uint32_t *heads;
+
+    /* What came before each line, or segment of each: words, and the states made of them. NULL:
+     * nothing did. */
+    const int64_t *words;
+    void *starts;
 
     /* Tiles of long lines; packets with the state of each, and with that of the line before it.
-     * Whether a line is marked. They are 0 at first. */
+     * They are 0 at first. */
     int64_t line_tiles, tiles;
     bf_cuda_packet *totals, *befores;
-    unsigned *unsure;
     int64_t lag; /* a tile is scanned when the one so many behind it is reduced */
 };
 
 /* The kernels of a kind of state. */
 struct bf_cuda_scan_kernels {
-    const void *tiles, *warps, *columns;
-    int tile;    /* elements of a tile */
-    int packets; /* a state has so many */
+    const void *tiles, *segments; /* tiles of lines, and of lines that are cut */
+    const void *warps, *columns;
+    const void *starts; /* makes states of words */
+    int tile;           /* elements of a tile */
+    int packets;        /* a state has so many */
+    int start;          /* bytes of a state that starts a line */
 };
 
-bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p);
+/* goes_on: from other states. */
+bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p, bool goes_on);
 bf_cuda_scan_kernels bf_cuda_scan_extremes(const bf_cuda_scan_params &p);
 bf_cuda_scan_kernels bf_cuda_scan_floats(const bf_cuda_scan_params &p);
 
@@ -73,6 +88,35 @@ bf_status bf_cuda_scan_exactly(bf_cuda_call *call, const bf_cuda_scan_params &p)
  * board says, or, of a queued call, has it told later. */
 bf_status bf_cuda_scan_conclude(bf_cuda_call *call, const unsigned long long *failed,
                                 const bf_prefix &prefix);
+
+/* Reaches the offsets of segments, looks whether they are right, and sets the heads. */
+bf_status bf_cuda_scan_cut(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_params *p);
+
+/* The numbers of lines, or of segments of each: as bf_scan_job's starts have them. */
+static __host__ __device__ __forceinline__ int64_t
+bf_cuda_scan_lines(const bf_cuda_scan_params &p) {
+    return (p.offsets != NULL ? p.segments : p.outer) * p.inner;
+}
+
+static __device__ __forceinline__ int64_t bf_cuda_scan_offset(const bf_cuda_scan_params &p,
+                                                              int64_t s) {
+    return p.offset_bytes == 8 ? ((const int64_t *)p.offsets)[s] : ((const int32_t *)p.offsets)[s];
+}
+
+/* The segment of a row. */
+static __device__ __forceinline__ int64_t bf_cuda_scan_segment(const bf_cuda_scan_params &p,
+                                                               int64_t row) {
+    return bf_cuda_count_first(p.segments,
+                               [&](int64_t s) { return bf_cuda_scan_offset(p, s) <= row; }) -
+           1;
+}
+
+/* The number of element i of a line, in the order of the scan. */
+static __device__ __forceinline__ int64_t bf_cuda_scan_number(const bf_cuda_scan_params &p,
+                                                              int64_t line, int64_t i) {
+    if (p.offsets == NULL) return line;
+    return bf_cuda_scan_segment(p, p.reverse ? p.length - 1 - i : i) * p.inner + line;
+}
 
 /* Element i of a line, in the order of the scan: its number in the array. */
 static __host__ __device__ __forceinline__ int64_t bf_cuda_scan_at(const bf_cuda_scan_params &p,
