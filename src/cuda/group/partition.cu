@@ -128,6 +128,16 @@ cudaError_t partition_rows(const bf_context *context, const partition_params &p,
     return cudaGetLastError();
 }
 
+/* Returns the number of an array, which is moved once for all aggregates that have it. */
+int list_array(partition_params *p, const void *from, int bytes) {
+    int i = 0;
+    while (i < p->arrays && (p->array[i].from != from || p->array[i].bytes != bytes)) i++;
+    if (i < p->arrays) return i;
+    p->array[p->arrays++] = value_array{(const char *)from, NULL, bytes};
+    if (bytes > p->row_bytes) p->row_bytes = bytes;
+    return i;
+}
+
 } // namespace
 
 bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
@@ -142,22 +152,20 @@ bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
     p.rows = (unsigned)((n + blocks - 1) / blocks);
     p.factor = p.factor_again = plan->factor;
     p.room = plan->room;
-    p.arrays = g->arrays;
     p.row_bytes = plan->rank_bytes;
+    int moved[BF_GROUP_ARRAYS];
+    for (int i = 0; i < g->arrays; i++)
+        moved[i] = list_array(&p, plan->values[i], bf_dtype_bytes(g->dtypes[i]));
     size_t cursors = bf_cuda_part_bytes(sizeof(unsigned) << p.bits), total = cursors + ranks;
     for (int c = 0; c < p.arrays; c++)
-        total += bf_cuda_part_bytes(capacity * (size_t)bf_dtype_bytes(g->dtypes[c]));
+        total += bf_cuda_part_bytes(capacity * (size_t)p.array[c].bytes);
     char *memory = (char *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_PARTITIONED, total);
     if (memory == NULL) return BF_E_MEMORY;
     p.cursors = (unsigned *)bf_cuda_next_part(&memory, cursors);
     p.partitioned = bf_cuda_next_part(&memory, ranks);
-    for (int c = 0; c < p.arrays; c++) {
-        int bytes = bf_dtype_bytes(g->dtypes[c]);
-        char *values = (char *)bf_cuda_next_part(&memory, capacity * (size_t)bytes);
-        p.array[c] = value_array{(const char *)plan->values[c], values, bytes};
-        plan->values[c] = values;
-        if (bytes > p.row_bytes) p.row_bytes = bytes;
-    }
+    for (int c = 0; c < p.arrays; c++)
+        p.array[c].to = (char *)bf_cuda_next_part(&memory, capacity * (size_t)p.array[c].bytes);
+    for (int i = 0; i < g->arrays; i++) plan->values[i] = p.array[moved[i]].to;
     plan->ranks = p.partitioned;
     return bf_cuda_group_check(context, plan->rank_bytes == 4
                                             ? partition_rows<uint32_t>(context, p, blocks, plan)
