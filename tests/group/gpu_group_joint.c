@@ -133,17 +133,21 @@ static void assert_same_results(const rows *r, bf_groups *found, bf_groups *expe
         }
 }
 
-/* Results in the GPU's memory are those that come to the host. */
+/* Results in the GPU's memory are those that come to the host; all of them fit. */
 static void assert_results_anywhere(bf_groups *found) {
     const int64_t n = bf_groups_size(found);
     double *one = calloc((size_t)n + 1, sizeof *one), *other = calloc((size_t)n + 1, sizeof *one);
+    uint8_t *fit = calloc((size_t)n + 1, 1);
     const bf_array host = bf_array_of(BF_F64, one, n), device = bf_array_of(BF_F64, on_device, n);
-    assert_int_equal(bf_groups_aggregate(found, 0, NULL, &host, NULL), BF_OK);
+    const bf_array fits = bf_array_of(BF_BOOL, fit, n);
+    assert_int_equal(bf_groups_aggregate(found, 0, NULL, &host, &fits), BF_OK);
     assert_int_equal(bf_groups_aggregate(found, 0, NULL, &device, NULL), BF_OK);
     if (n > 0) assert_int_equal(bf_memory_copy(gpu, other, on_device, (size_t)n * 8), BF_OK);
     assert_memory_equal(one, other, (size_t)n * 8);
+    for (int64_t i = 0; i < n; i++) assert_int_equal(fit[i], 1);
     free(one);
     free(other);
+    free(fit);
 }
 
 /* All rows at once on both. */

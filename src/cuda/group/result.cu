@@ -143,11 +143,10 @@ bf_cuda_joint_results joint_of(const result_params &p) {
 cudaError_t launch_finish(bf_context *context, const result_params &p, bf_dtype result) {
     cudaStream_t stream = context->cuda->stream;
     cudaError_t error = cudaMemsetAsync(p.failed, 0, sizeof *p.failed, stream);
-    if (error == cudaSuccess && bf_kind_is_joint(p.aggregate.kind))
-        return bf_cuda_joint_finish(context->cuda, joint_of(p));
     if (error == cudaSuccess && p.fits != NULL)
         error = cudaMemsetAsync(p.fits, 1, (size_t)p.aggregate.n, stream);
     if (error != cudaSuccess) return error;
+    if (bf_kind_is_joint(p.aggregate.kind)) return bf_cuda_joint_finish(context->cuda, joint_of(p));
     kernel_of(p.op, result)<<<blocks_of(context, p), BF_CUDA_GROUP_THREADS, 0, stream>>>(p);
     return cudaGetLastError();
 }

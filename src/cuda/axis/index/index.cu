@@ -179,14 +179,14 @@ bf_status run_call(index_call *c) {
 /* More rows than their numbers have bits for: states take them in chunks. */
 bf_status run_in_chunks(index_call *c) {
     const bf_operands *o = c->operands;
-    if (!bf_is_aggregate(o->op) || c->results->queued)
+    if (bf_states_on_host(o->op) || c->results->queued)
         return bf_fail(c->context, BF_E_MEMORY, "%lld rows: at most 2^31 for this on a GPU",
                        (long long)c->rows.count);
     void *made = NULL;
     bf_status status =
         bf_cuda_states_create(c->context, o->op, o->dtype, c->rows.slots * c->rows.width, &made);
     if (status != BF_OK) return status;
-    status = bf_cuda_states_absorb(c->context, made, 0, o->a, &c->rows);
+    status = bf_cuda_states_absorb(c->context, made, 0, o->a, o->b, &c->rows);
     if (status == BF_OK) status = bf_cuda_states_result(c->context, made, c->results);
     bf_cuda_states_destroy(c->context, made);
     return status;
