@@ -221,6 +221,14 @@ static void check_scan(const scanned *s, const after *there, const after *here, 
     check_saved(s, there, here);
 }
 
+/* Zeros of both signs: tiles that have any are scanned in other ways. */
+static void put_zeros(const bf_array *a, int64_t n, uint64_t *seed) {
+    const size_t bytes = bf_dtype_size(a->dtype);
+    for (int64_t i = pick(seed, 50); i < n; i += 1 + pick(seed, 100))
+        store_bits((char *)a->data + (size_t)i * bytes, bytes,
+                   (uint64_t)pick(seed, 2) << (8 * bytes - 1));
+}
+
 static void fill_case(const scanned *s, uint64_t *seed) {
     const bf_dtype dtype = s->array.dtype;
     const int64_t n = elements_of(&s->array);
@@ -228,11 +236,7 @@ static void fill_case(const scanned *s, uint64_t *seed) {
     if (!is_float(dtype) && pick(seed, 3)) tame(&s->array, n, s->op, seed);
     if (is_float(dtype) && pick(seed, 4) == 0)
         sprinkle(dtype, on_host, n, pick(seed, 2) ? 50 : 5000, next_random(seed));
-    for (int64_t i = pick(seed, 50); is_float(dtype) && i < n; i += 1 + pick(seed, 100)) {
-        const int size = (int)bf_dtype_size(dtype);
-        const uint64_t negative = pick(seed, 2) ? (uint64_t)1 << (8 * size - 1) : 0;
-        store_bits(on_host + i * size, (size_t)size, negative); /* zeros of both signs */
-    }
+    if (is_float(dtype) && pick(seed, 3) == 0) put_zeros(&s->array, n, seed);
 }
 
 static void check_case(uint64_t seed) {

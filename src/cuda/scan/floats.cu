@@ -212,9 +212,11 @@ template <bf_dtype D> struct float_sum {
     static __device__ __noinline__ exact_result round_exactly(const bf_cuda_scan_params &p,
                                                               float_sum s) {
         const bf_dtype to = p.prefix.to;
-        if (s.least > s.most) return {round_to(to, s.high, -0.0), 0};
+        const double by = s.error(p);
+        const bool is_zero = s.high == 0 && s.middle == 0 && s.low == 0;
+        if (is_zero && by == 0) return {round_to(to, s.high, -0.0), 0}; /* with its sign */
         const rounded u = add_exactly(s.middle, s.low), t = add_exactly(s.high, u.sum);
-        const double rest = bf_cuda_element::odd_fma(t.error, 1, u.error), by = s.error(p);
+        const double rest = bf_cuda_element::odd_fma(t.error, 1, u.error);
         const uint64_t bits = round_to(to, t.sum, rest);
         if (by == 0) return {bits, 0};
         const double up = rest + (by + fabs(rest) * 0x1p-50);
