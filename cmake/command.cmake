@@ -9,9 +9,9 @@ target_include_directories(bitfold_cli PUBLIC cli PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(bitfold_cli PUBLIC bitfold_static ${CMAKE_DL_LIBS})
 bitfold_warnings(bitfold_cli)
 bitfold_frames(bitfold_cli 24576) # and 128 KiB for the command
-if(BITFOLD_SHORT) # its tests take less time than its compiler, those of its threads far less
+if(BITFOLD_SHORT) # its tests take less time than its compiler, those of its threads, or emulated, far less
     set(optimization -O1)
-    if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+    if(CMAKE_CROSSCOMPILING OR CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
         set(optimization -O0)
     endif()
     target_compile_options(bitfold_cli PRIVATE $<$<COMPILE_LANGUAGE:C>:${optimization}>)
