@@ -160,6 +160,7 @@ if(NOT left_out)
     target_link_libraries(isa_check PRIVATE bitfold_static)
     bitfold_warnings(isa_check)
     bitfold_test(isa isa_check)
+    set_tests_properties(isa PROPERTIES COST 100) # the longest under the emulator: no core waits for it
 endif()
 
 # The rules are in the common subset of C, C++ and CUDA: compiling is the test, which no sanitizer
