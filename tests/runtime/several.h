@@ -377,13 +377,13 @@ static inline void assert_same_many(bf_states *a, bf_states *b) {
 /* Both arrays of a pair are the same one. */
 static inline bf_status absorb_index(bf_reduction op, bf_states *s, const bf_array *a,
                                      const bf_array *places) {
-    return bf_takes_pairs(op) ? bf_states_absorb_pair_index(s, a, a, places)
-                              : bf_states_absorb_index(s, a, places);
+    return bf_reduction_arrays(op) == 2 ? bf_states_absorb_pair_index(s, a, a, places)
+                                        : bf_states_absorb_index(s, a, places);
 }
 
 static inline bf_status absorb_axis(bf_reduction op, bf_states *s, const bf_array *a, int axis) {
-    return bf_takes_pairs(op) ? bf_states_absorb_pair_axes(s, a, a, &axis, 1)
-                              : bf_states_absorb_axes(s, a, &axis, 1);
+    return bf_reduction_arrays(op) == 2 ? bf_states_absorb_pair_axes(s, a, a, &axis, 1)
+                                        : bf_states_absorb_axes(s, a, &axis, 1);
 }
 
 static inline void check_states(bf_reduction op, bf_dtype dtype, int64_t rows, int64_t width) {
