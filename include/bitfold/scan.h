@@ -88,7 +88,8 @@ BF_API bf_status bf_state_scan(bf_state *state, const bf_array *array,
  * bf_states_absorb_axes, segments as in bf_states_absorb_segments (axis.h), with offsets as in
  * bf_scan_segments. So the chunks of a matrix go on where the last one ended. options->reverse is
  * 0. On failure the states are as they were. Errors: as bf_scan; BF_E_SHAPE also if there are not
- * as many states as lines. */
+ * as many states as lines; BF_E_DEVICE also if the states are in host memory (axis.h), but the
+ * array is not. */
 BF_API bf_status bf_states_scan(bf_states *states, const bf_array *array, int axis,
                                 const bf_scan_options *options, const bf_array *values);
 BF_API bf_status bf_states_scan_segments(bf_states *states, const bf_array *array,

@@ -252,7 +252,8 @@ static void check_case(uint64_t seed) {
     if (s.form == SEGMENTS || s.form == STATES_SEGMENTS) cut_rows(&s, &seed);
     if (s.form == STATE) make_line(&s.array);
     pick_options(&s, &seed);
-    const int place = (int)pick(&seed, 3);
+    const bool kept = s.form > STATE && s.op == BF_PROD; /* the CPU has the states of products */
+    const int place = kept ? 0 : (int)pick(&seed, 3);
     s.queued = s.form == LINES && place > 0 && pick(&seed, 2);
     s.options.later = (int)pick(&seed, 2);
     snprintf(s.what, sizeof s.what,
