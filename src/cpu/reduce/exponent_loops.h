@@ -11,9 +11,10 @@ typedef uint64_t bin_parts __attribute__((vector_size(16), may_alias)); /* low, 
 
 /* Terms on their way to the bins, in blocks, and where each goes; and the bins. */
 enum { BIN_COPIES = 4, BINNED = 64 };
+typedef bin_parts exponent_bin[BIN_COPIES];
 typedef struct binned {
     vu64 parts[2 * BINNED / LANES], places[BINNED / LANES];
-    bin_parts bins[BF_EXPONENT_BINS_PAIRS][BIN_COPIES];
+    exponent_bin *bins;
 } binned;
 
 _Static_assert(BINNED % (2 * LANES) == 0, "a block holds whole pairs of vectors");
@@ -52,7 +53,7 @@ INLINE void bin_vector(binned *terms, int k, vf64 x, vu64 more) {
     const vu64 l = (low ^ sign) - sign, h = (high ^ sign) - sign;
     terms->parts[2 * k] = FIRST_PAIRS(l, h);
     terms->parts[2 * k + 1] = SECOND_PAIRS(l, h);
-    terms->places[k] = (q >> 5) * sizeof terms->bins[0];
+    terms->places[k] = (q >> 5) * sizeof(exponent_bin);
 }
 
 /* Adds `count` vectors of terms. The parts of lane i are at i / 2, of odd ones in the second half.
@@ -63,8 +64,8 @@ INLINE void add_binned(binned *terms, int count) {
     for (int at = 0; at < count * LANES; at += LANES) {
         UNROLL
         for (int i = 0; i < LANES; i++) {
-            char *bin = (char *)&terms->bins[0][i % BIN_COPIES] + places[at + i];
-            *(bin_parts *)bin += parts[at + i % 2 * (LANES / 2) + i / 2];
+            char *one = (char *)&terms->bins[0][i % BIN_COPIES] + places[at + i];
+            *(bin_parts *)one += parts[at + i % 2 * (LANES / 2) + i / 2];
         }
     }
 }
@@ -102,13 +103,12 @@ INLINE vf64 load_up_to(input in, const char *p, size_t n) {
 }
 
 INLINE bool sum_by_exponent(input in, const char *a, const char *b, size_t n, bf_exponent_sum *sums,
-                            int64_t *zeros) {
+                            int64_t *zeros, exponent_bin *bins, int bin_count) {
     const size_t bytes = input_bytes(in), most = in == IN_F64_PAIR ? BINNED / 2 : BINNED;
-    const int bins = in == IN_F64_PAIR ? BF_EXPONENT_BINS_PAIRS : BF_EXPONENT_BINS;
     vi64 special = {0}, negative_zeros = {0};
     int64_t wrong = 0;
-    binned terms;
-    memset(terms.bins, 0, (size_t)bins * sizeof terms.bins[0]);
+    binned terms = {.bins = bins};
+    memset(bins, 0, (size_t)bin_count * sizeof *bins);
     for (size_t left = n, taken; left > 0; left -= taken, a += taken * bytes, b += taken * bytes) {
         int count = 0;
         taken = left < most ? left : most;
@@ -121,9 +121,9 @@ INLINE bool sum_by_exponent(input in, const char *a, const char *b, size_t n, bf
         }
         add_binned(&terms, count);
     }
-    for (int k = 0; k < bins; k++) {
-        const bin_parts *bin = terms.bins[k];
-        const bin_parts sum = (bin[0] + bin[1]) + (bin[2] + bin[3]);
+    for (int k = 0; k < bin_count; k++) {
+        const bin_parts *copies = bins[k];
+        const bin_parts sum = (copies[0] + copies[1]) + (copies[2] + copies[3]);
         sums[k] = (bf_exponent_sum){(int64_t)sum[0], (int64_t)sum[1]};
     }
     *zeros = 0;
@@ -134,14 +134,28 @@ INLINE bool sum_by_exponent(input in, const char *a, const char *b, size_t n, bf
     return wrong >= 0;
 }
 
+/* Each with a frame of its own, as the bins of pairs take much of a small stack. */
+static __attribute__((noinline)) bool by_exponent_f64_alone(const void *a, size_t n,
+                                                            bf_exponent_sum *sums, int64_t *zeros) {
+    exponent_bin bins[BF_EXPONENT_BINS];
+    return sum_by_exponent(IN_F64, a, a, n, sums, zeros, bins, BF_EXPONENT_BINS);
+}
+
+static __attribute__((noinline)) bool by_exponent_f64_pairs(const void *a, const void *b, size_t n,
+                                                            bf_exponent_sum *sums, int64_t *zeros) {
+    exponent_bin bins[BF_EXPONENT_BINS_PAIRS];
+    return sum_by_exponent(IN_F64_PAIR, a, b, n, sums, zeros, bins, BF_EXPONENT_BINS_PAIRS);
+}
+
 static bool by_exponent_f64(const void *a, const void *b, size_t n, bf_exponent_sum *sums,
                             int64_t *zeros) {
-    return b == NULL ? sum_by_exponent(IN_F64, a, a, n, sums, zeros)
-                     : sum_by_exponent(IN_F64_PAIR, a, b, n, sums, zeros);
+    return b == NULL ? by_exponent_f64_alone(a, n, sums, zeros)
+                     : by_exponent_f64_pairs(a, b, n, sums, zeros);
 }
 
 static bool by_exponent_f32(const void *a, const void *b, size_t n, bf_exponent_sum *sums,
                             int64_t *zeros) {
-    return b == NULL ? sum_by_exponent(IN_F32, a, a, n, sums, zeros)
-                     : sum_by_exponent(IN_F32_PAIR, a, b, n, sums, zeros);
+    exponent_bin bins[BF_EXPONENT_BINS];
+    return b == NULL ? sum_by_exponent(IN_F32, a, a, n, sums, zeros, bins, BF_EXPONENT_BINS)
+                     : sum_by_exponent(IN_F32_PAIR, a, b, n, sums, zeros, bins, BF_EXPONENT_BINS);
 }

@@ -14,8 +14,8 @@ enum {
     SAMPLE_SHARE = 32,    /* SAMPLE_SHARE, but neither fewer nor more than these */
     SAMPLE_MOST = 256,
     MEASURED = 1024,  /* elements that are measured at a time */
-    BLOCK = 4096,     /* elements copied at a time where they cannot be summed in place */
-    TERMS = 1024,     /* so many terms without their specials: fewer, for the stack's sake */
+    BLOCK = 2048,     /* elements copied at a time where they cannot be summed in place */
+    TERMS = 512,      /* so many terms without their specials: fewer, for the stack's sake */
     CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
     CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits */
     MISFIT_COST = 2   /* so many fits make up for one misfit */
