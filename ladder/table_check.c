@@ -12,7 +12,7 @@
 typedef struct copied {
     const void *here, *there;
     int64_t n;
-    atomic_uchar *seen; /* whether there was an entry of a key */
+    atomic_uint *seen; /* a bit for each key: there was an entry of it */
     ladder_chains chains;
     atomic_bool wrong;
     _Atomic int64_t entries; /* how many were right */
@@ -22,7 +22,8 @@ typedef struct copied {
 /* An entry is right if it is key number `value`, and the first of it. */
 static bool accept(copied *c, uint32_t key, uint32_t value) {
     if (value >= c->n || key != ladder_key(value)) return false;
-    return atomic_exchange_explicit(&c->seen[value], 1, memory_order_relaxed) == 0;
+    const unsigned bit = 1u << value % 32;
+    return (atomic_fetch_or_explicit(&c->seen[value / 32], bit, memory_order_relaxed) & bit) == 0;
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
@@ -126,7 +127,7 @@ static const char *check_ours(const ladder_machine *machine, const ladder_task *
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static const char *check_copied(const ladder_rung *rung, copied *c, ladder_row *row) {
-    c->seen = calloc((size_t)c->n, sizeof *c->seen);
+    c->seen = calloc((size_t)c->n / 32 + 1, sizeof *c->seen);
     if (!c->seen) return "not enough memory to check it";
     if (rung->is & LADDER_SLOTS)
         c->wrong = !check_slots(c);

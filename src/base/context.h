@@ -29,7 +29,7 @@ struct bf_context {
     int gpu;                        /* the number of the GPU that is open, or BF_DEVICE_ALL */
     char gpu_name[BF_DEVICE_TEXT];  /* its name; of several, that of those last used */
     bool gpu_failed;                /* opening one failed: it is not tried again */
-    bool in_use;                    /* a call is using the context (api/runtime/enter.h) */
+    int in_use;                     /* not 0: a call is using the context (api/runtime/enter.h) */
     bf_strategy strategy;           /* the last call chose it */
     bf_watched watched;
     bf_budget budget;

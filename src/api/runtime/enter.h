@@ -13,8 +13,7 @@
 
 /* Returns false if there is no context, or another call is using it. */
 static inline bool bf_enter(bf_context *context) {
-    if (context == NULL || __atomic_exchange_n(&context->in_use, true, __ATOMIC_ACQUIRE))
-        return false;
+    if (context == NULL || __atomic_exchange_n(&context->in_use, 1, __ATOMIC_ACQUIRE)) return false;
     if (context->budget.limit > 0 || bf_budget_current() != NULL) bf_budget_enter(&context->budget);
     return true;
 }
@@ -24,7 +23,7 @@ bf_status bf_leave_budget(bf_context *context, bf_status status);
 
 static inline bf_status bf_leave(bf_context *context, bf_status status) {
     if (bf_budget_current() == &context->budget) status = bf_leave_budget(context, status);
-    __atomic_store_n(&context->in_use, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&context->in_use, 0, __ATOMIC_RELEASE);
     return status;
 }
 
