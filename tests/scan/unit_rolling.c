@@ -492,6 +492,29 @@ static void outliers_leave_no_trace(void **unused) {
     for (int op = 0; op < 6; op++) on_every_context(check_outliers, (void *)(uintptr_t)&ops[op]);
 }
 
+/* Windows that grow are prefixes. What doubles round of small elements decides some results, which
+ * limbs make, and doubles go on. */
+static void check_growing(bf_context *context, void *arg) {
+    enum { M = 40000 / DATA_SHARE };
+    static double x[M], sums[M], prefixes[M];
+    (void)arg;
+    const bf_rolling_options o = {.size = sizeof o, .window = INT64_MAX, .min_count = 1};
+    const bf_array from = bf_array_of(BF_F64, x, M), to = bf_array_of(BF_F64, sums, M);
+    const bf_array wanted = bf_array_of(BF_F64, prefixes, M);
+    uint64_t seed = 9;
+    for (int i = 0; i < M; i++)
+        x[i] = ((double)(next_random(&seed) >> 11) * 0x1p-53 - 0.5) * 0x1p-20;
+    x[0] = 1000;
+    assert_int_equal(bf_rolling(context, BF_SUM, &from, 0, &o, &to), BF_OK);
+    assert_int_equal(bf_scan(context, BF_SUM, &from, 0, NULL, &wanted), BF_OK);
+    assert_memory_equal(sums, prefixes, sizeof sums);
+}
+
+static void windows_that_grow_are_prefixes(void **unused) {
+    (void)unused;
+    on_every_context(check_growing, NULL);
+}
+
 /* Each axis of an array whose strides are not those of its shape. */
 static void check_axes(bf_context *context, void *arg) {
     enum { A = 3, B = 41, C = 19 };
@@ -687,6 +710,7 @@ UNIT_TESTS(rolling) {
         cmocka_unit_test(errors),
         cmocka_unit_test(errors_of_spans),
         cmocka_unit_test(windows_that_lose_the_first),
+        cmocka_unit_test(windows_that_grow_are_prefixes),
         cmocka_unit_test(short_lines),
     };
     return RUN_TESTS(tests, NULL, NULL);

@@ -82,18 +82,8 @@ static void add_by_rules(const series *s) {
 
 /* --- by exponent --- */
 
-/* Adds a sum to limbs. What would be below them is 0. */
-static void add_exponent_sum(int64_t *limbs, int position, bf_exponent_sum part) {
-    bf_i128 sum = part.low + part.high * ((bf_i128)1 << BF_EXPONENT_LOW);
-    if (sum == 0) return;
-    if (position < 0) {
-        sum >>= -position;
-        position = 0;
-    }
-    const bool negative = sum < 0;
-    const bf_u128 magnitude = negative ? -(bf_u128)sum : (bf_u128)sum;
-    bf_limbs_add(limbs, position, (uint64_t)magnitude, negative);
-    if (magnitude >> 64) bf_limbs_add(limbs, position + 64, (uint64_t)(magnitude >> 64), negative);
+static bf_i128 exponent_total(bf_exponent_sum sum) {
+    return sum.low + sum.high * ((bf_i128)1 << BF_EXPONENT_LOW);
 }
 
 /* False: there is a NaN or infinity, and nothing is done. */
@@ -107,7 +97,7 @@ static bool add_by_exponent(const series *s) {
     int64_t zeros;
     if (!loop(s->a, s->b, s->n, sums, &zeros)) return false;
     for (int k = 0; k < (pairs ? BF_EXPONENT_BINS_PAIRS : BF_EXPONENT_BINS); k++)
-        add_exponent_sum(s->limbs, unit + 32 * k - s->layout.exponent, sums[k]);
+        bf_limbs_add_wide(s->limbs, unit + 32 * k - s->layout.exponent, exponent_total(sums[k]));
     if (s->zeros == NULL) return true;
     *s->zeros += zeros;
     s->reducer->mixed |= zeros < (int64_t)s->n;

@@ -29,6 +29,19 @@ BF_RULE void bf_limbs_add_signed(int64_t *limbs, int position, int64_t x) {
     bf_limbs_add(limbs, position, x < 0 ? 0 - (uint64_t)x : (uint64_t)x, x < 0);
 }
 
+/* limbs += x * 2^position. Below 0, x has as many zeros as it loses. */
+BF_RULE void bf_limbs_add_wide(int64_t *limbs, int position, bf_i128 x) {
+    const bool negative = x < 0;
+    bf_u128 size = negative ? 0 - (bf_u128)x : (bf_u128)x;
+    if (x == 0) return; /* its limbs need not exist */
+    if (position < 0) {
+        size >>= -position;
+        position = 0;
+    }
+    bf_limbs_add(limbs, position, (uint64_t)size, negative);
+    if (size >> 64) bf_limbs_add(limbs, position + 64, (uint64_t)(size >> 64), negative);
+}
+
 /* limbs += a * b * 2^position, with the sign given apart. */
 BF_RULE void bf_limbs_add_product(int64_t *limbs, int position, uint64_t a, uint64_t b,
                                   bool negative) {

@@ -69,9 +69,9 @@ __device__ void take_levels(const bf_cuda_joint_params &q, int64_t i, bf_part *p
     const int limbs = (top - 32 * skipped + 128) / 32 + 2;
     for (int k = 0; k < limbs; k++) words[at + k] = 0;
     for (int l = 0; l < levels; l++)
-        bf_cuda_joint::add_sum(words + at,
-                               bf_window_bottom(bottom, l) - part->layout.exponent - 32 * skipped,
-                               sum_at(q, i, first + l));
+        bf_limbs_add_wide(words + at,
+                          bf_window_bottom(bottom, l) - part->layout.exponent - 32 * skipped,
+                          sum_at(q, i, first + l));
     bf_limbs_carry(words + at, limbs);
     part->at = at;
     part->layout.limbs = limbs;

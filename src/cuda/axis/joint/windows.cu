@@ -109,8 +109,8 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
     }
 };
 
-/* The warps of a launch take tasks when they have done others, where there are many several at a
- * time. A warp asks for the next ones before it begins some. */
+/* A warp takes tasks when it has done others: of many, several at a time. It asks for the next ones
+ * before it begins some. */
 template <class Take>
 __device__ __forceinline__ void each_task(unsigned long long *taken, int64_t count,
                                           const Take &take) {

@@ -187,7 +187,7 @@ void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
         for (int l = 0; l < levels; l++, sums++) {
             const int position =
                 bf_window_bottom(board->chosen.bottom[i], l) - part->layout.exponent;
-            add_sum(words + part->at, position, value_of(*sums));
+            bf_limbs_add_wide(words + part->at, position, value_of(*sums));
         }
     }
 }

@@ -41,18 +41,6 @@ BF_RULE bf_i128 value_of(const level_sum &sum) {
     return (bf_i128)(int64_t)sum.lo + (bf_i128)(int64_t)sum.hi * ((bf_i128)1 << 32);
 }
 
-/* Limbs += sum * 2^position, which may be negative: the window of an integer may reach below 1. */
-BF_RULE void add_sum(int64_t *limbs, int position, bf_i128 sum) {
-    const bool negative = sum < 0;
-    bf_u128 size = negative ? 0 - (bf_u128)sum : (bf_u128)sum;
-    if (position < 0) {
-        size >>= -position;
-        position = 0;
-    }
-    bf_limbs_add(limbs, position, (uint64_t)size, negative);
-    if (size >> 64 != 0) bf_limbs_add(limbs, position + 64, (uint64_t)(size >> 64), negative);
-}
-
 /* The windows of a call: which levels they have, and where the top level of each part is. */
 struct windows {
     int variant;
