@@ -1,7 +1,7 @@
 /* The list of commands. Picks the one that argv[1] names. */
 #include "command.h"
 #include "help/completion.h"
-#include "input/guess.h"
+#include "runtime/guess.h"
 #include "input/source.h"
 #include "julia/options.h"
 #include "options/options.h"

@@ -3,7 +3,8 @@
 
 #include "input/crew.h"
 #include "input/gather.h"
-#include "input/times.h"
+#include "input/kinds.h"
+#include "input/probe.h"
 #include "runtime/progress.h"
 #include "runtime/report.h"
 
@@ -16,222 +17,6 @@
  * progress shows. Threads that stay so near to each other read a file fastest, for the system
  * recognizes one sequence. */
 #define SLAB_BYTES ((int64_t)256 * 1024 * 1024)
-
-/* Rows that are looked at to guess the dtypes of columns. */
-enum { PROBED = 1000, PROBED_FIELDS = 256 * 1024 };
-
-/* ---- dtypes ---------------------------------------------------------------------------------- */
-
-/* Where the reader has a column. */
-static int at(const rows *r, int column) { return r->place[column]; }
-
-/* The dtype of what the reader has there. */
-static bf_dtype dtype_at(const rows *r, int k) {
-    const int i = __builtin_ctz(r->can[k]);
-    return i < TEXT_CANDIDATES ? rows_candidate(r, i) : BF_NONE;
-}
-
-static bool has_strings_at(const rows *r, int k) {
-    const text_input *t = r->source.text;
-    return t && (t->layout.kinds[k] & TEXT_STRINGS_TOO || dtype_at(r, k) == BF_NONE);
-}
-
-int rows_candidates(const rows *r) {
-    return r->source.text ? text_candidates(&r->source.text->layout) : 1;
-}
-
-bf_dtype rows_candidate(const rows *r, int i) {
-    const source *s = &r->source;
-    return s->text ? text_candidate(&s->text->layout, i) : s->layout.dtype;
-}
-
-unsigned rows_can(const rows *r, int column) { return r->can[at(r, column)]; }
-
-void rows_rule_out(rows *r, int column, unsigned candidates) {
-    r->can[at(r, column)] &= ~candidates;
-}
-
-bf_dtype rows_dtype(const rows *r, int column) { return dtype_at(r, at(r, column)); }
-
-int rows_scale(const rows *r, int column) {
-    const bf_dtype dtype = rows_dtype(r, column);
-    const bool scaled = r->source.text && (dtype == BF_I64 || dtype == BF_I128);
-    return scaled                  ? r->units[at(r, column)].scale
-           : r->source.layout.time ? r->source.layout.scale
-                                   : 0;
-}
-
-bf_time_kind rows_time(const rows *r, int column) {
-    const bf_dtype dtype = rows_dtype(r, column);
-    const bool text = dtype == BF_I64 || dtype == BF_I128;
-    if (!r->source.text) return r->source.layout.time;
-    return text ? text_unit_time(&r->units[at(r, column)]) : BF_TIME_NONE;
-}
-
-bf_time_kind rows_meets(const rows *r, int column) {
-    const bool open = r->source.text && r->units[at(r, column)].time == BF_TIME_ANY;
-    return open && rows_dtype(r, column) == BF_I64 ? BF_TIME_ANY : rows_time(r, column);
-}
-
-int rows_refuse_times(const char *name, const char *what) {
-    fail(EXIT_DATA, name, "times have no %s", what);
-    hint("they have min, max, argmin, argmax, median, quantile, count and hist");
-    return EXIT_DATA;
-}
-
-bool rows_is_wide(const rows *r, int column) { return r->units[at(r, column)].wide; }
-
-void rows_raise_scale(rows *r, int column, int scale) {
-    text_unit *const u = &r->units[at(r, column)];
-    if (scale > u->scale) u->scale = (unsigned char)scale;
-}
-
-void rows_take_doubles(rows *r, int column) {
-    rows_rule_out(r, column, CAN_I64 | CAN_U64 | CAN_I128);
-}
-
-const char rows_as_doubles[] = "--dtype f64 reads all text as f64";
-
-int rows_refuse_scale(const char *name) {
-    fail(EXIT_DATA, name,
-         "no total: 128 bits do not hold all numbers with as many digits behind the point as one "
-         "has");
-    hint("%s", rows_as_doubles);
-    return EXIT_DATA;
-}
-
-int rows_refuse_digits(const char *name, const char *option, const bf_context *context) {
-    fail(EXIT_DATA, name, "%s: %s", option, bf_context_message(context));
-    hint("%s", rows_as_doubles);
-    return EXIT_DATA;
-}
-
-bool rows_has_strings(const rows *r, int column) { return has_strings_at(r, at(r, column)); }
-
-int rows_column_of(const rows *r, const char *item) {
-    const int found = r->source.text ? text_layout_column(&r->source.text->layout, item) : -1;
-    for (int k = 0; k < r->columns; k++)
-        if (at(r, k) == found) return k;
-    return -1;
-}
-
-int rows_field(const rows *r, int column) { return r->source.text->layout.fields[at(r, column)]; }
-
-bool rows_repeats(const rows *r, int column) {
-    return column > 0 && r->source.text && rows_field(r, column) == rows_field(r, column - 1);
-}
-
-bool rows_may_resettle(const rows *r) {
-    const text_input *t = r->source.text;
-    const unsigned scaled =
-        t && t->layout.dtype == BF_NONE && r->options.digits > 0 ? CAN_I64 | CAN_I128 : 0;
-    bool may = false;
-    for (int k = 0; k < r->held; k++)
-        may = may || (r->can[k] & (r->can[k] - 1)) || r->can[k] & scaled ||
-              (t && r->units[k].time != BF_TIME_NONE);
-    return may && r->options.settled;
-}
-
-void rows_demand(rows *r, bf_dtype dtype) {
-    text_input *t = r->source.text;
-    if (!t || t->layout.dtype != BF_NONE) return;
-    t->layout.dtype = dtype;
-    for (int k = 0; k < r->held; k++) {
-        r->can[k] = text_column_can(&t->layout, k);
-        r->units[k] = (text_unit){.scale = 0}; /* what a guess found of integers */
-    }
-}
-
-/* -1: it is none of the candidates. */
-static int candidate_of(const rows *r, bf_dtype dtype) {
-    for (int i = 0; i < rows_candidates(r); i++)
-        if (rows_candidate(r, i) == dtype) return i;
-    return -1;
-}
-
-bool rows_can_be(const rows *r, bf_dtype dtype) {
-    const int i = candidate_of(r, dtype);
-    bool can = i >= 0;
-    for (int k = 0; can && k < r->columns; k++) can = rows_can(r, k) & 1u << i;
-    return can;
-}
-
-void rows_take_as(rows *r, bf_dtype dtype) {
-    for (int k = 0; k < r->columns; k++) rows_rule_out(r, k, ~(~0u << candidate_of(r, dtype)));
-}
-
-void rows_take_strings(rows *r, int column) { r->can[at(r, column)] = TEXT_CAN_STRINGS; }
-
-/* Sets the forms that chunks shall hold: all that a column can have, or that of its dtype. */
-static void set_forms(rows *r) {
-    const text_layout *l = &r->source.text->layout;
-    for (int k = 0; k < r->held; k++) {
-        r->units[k].wide = text_unit_is_wide(r->can[k]);
-        const bool strings =
-            has_strings_at(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
-        r->forms[k] = strings ? TEXT_STRINGS : 0;
-        if (r->options.settled && dtype_at(r, k) == BF_NONE) continue;
-        for (int i = 0; i < text_candidates(l); i++)
-            if (r->can[k] & 1u << i && (!r->options.settled || (r->forms[k] & ~TEXT_STRINGS) == 0))
-                r->forms[k] |= (unsigned char)text_candidate_form(l, i);
-    }
-}
-
-/* Reads some rows with the scales that the columns have so far. Returns whether one has a greater.
- */
-static bool read_probe(rows *r, text_rows *some, const text_piece *first, int64_t most) {
-    const text_layout *l = &r->source.text->layout;
-    text_error error;
-    bool deeper = false;
-    for (int k = 0; k < r->held; k++) {
-        some->columns[k].scale = r->units[k].scale;
-        some->columns[k].time = text_unit_time(&r->units[k]);
-    }
-    text_rows_read(some, l, first->at, first->end, most, &error);
-    for (int k = 0; k < r->held; k++) {
-        const text_column *c = &some->columns[k];
-        if (c->seen > c->time) r->units[k].time = (unsigned char)c->seen;
-        if (c->deepest <= c->scale) continue;
-        r->units[k].scale = (unsigned char)c->deepest;
-        deeper = true;
-    }
-    return deeper;
-}
-
-/* Whether a column may be one of times: those of a condition always may. */
-static bool has_times(const rows *r) {
-    const text_layout *l = &r->source.text->layout;
-    bool has = r->options.times;
-    for (int k = 0; k < r->held; k++) has = has || !(l->uses[k] & TEXT_WANTED);
-    return has;
-}
-
-/* Rules candidates out by the first rows, if these are wanted: then the chunks need not hold them.
- * A row that is refused will be refused again. */
-static bool probe_rows(rows *r) {
-    const source *s = &r->source;
-    text_input *t = s->text;
-    text_rows some;
-    int64_t most = text_count_lines(t->first.at, t->first.end);
-    if (most > PROBED) most = PROBED;
-    if (most > PROBED_FIELDS / r->held + 1) most = PROBED_FIELDS / r->held + 1;
-    if (s->count >= 0 && s->count < most) most = s->count;
-    if (has_times(r) && !times_find(t, r->options.times, most, r->units)) return false;
-    for (int k = 0; k < r->held; k++) {
-        if (text_unit_time(&r->units[k])) r->can[k] &= CAN_I64 | CAN_I128 | TEXT_CAN_STRINGS;
-        r->forms[k] = r->can[k] == TEXT_CAN_STRINGS ? TEXT_STRINGS : TEXT_INTEGERS | TEXT_FLOATS;
-    }
-    bool good = text_rows_open(&some, &t->layout, r->forms);
-    if (good && s->first == 0 && t->layout.dtype == BF_NONE && most > 0) {
-        good = text_rows_reserve(&some, &t->layout, most);
-        some.quoted = text_is_quoted(t, &t->first);
-        if (good && read_probe(r, &some, &t->first, most)) read_probe(r, &some, &t->first, most);
-        for (int k = 0; good && k < r->held; k++)
-            if (r->can[k] & some.columns[k].can) r->can[k] &= some.columns[k].can;
-    }
-    text_rows_free(&some);
-    return good;
-}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -286,7 +71,7 @@ static int open_columns(rows *r) {
     r->origin.selection = (text_selection){s->first, s->count};
     r->end = s->text && s->text->file ? text_parts(s->text) : 0;
     r->start = r->origin;
-    const bool good = allocate_columns(r) && (!s->text || probe_rows(r));
+    const bool good = allocate_columns(r) && (!s->text || rows_probe(r));
     if (good) place_columns(r);
     return good ? EXIT_DONE : fail_memory(s->name);
 }
@@ -413,30 +198,6 @@ static bool has_place(const rows *r, const rows_place *p) {
            (all->left < 0 ? x->left == -1 : x->left >= 0 && x->left <= all->left);
 }
 
-rows_kind rows_kind_of(const rows *r, int column) {
-    const int k = at(r, column);
-    return (rows_kind){r->can[k], r->units[k].scale, r->units[k].time};
-}
-
-/* Times and numbers have text alone in common; so have times in a zone and others. */
-void rows_join_kind(rows_kind *into, rows_kind other) {
-    const bool open = into->time == BF_TIME_ANY || other.time == BF_TIME_ANY,
-               numbers = into->time == BF_TIME_NONE || other.time == BF_TIME_NONE,
-               zones = into->time == BF_TIME_UTC || other.time == BF_TIME_UTC;
-    into->can &= other.can;
-    if (into->time != other.time && !open && (numbers || zones)) into->can &= TEXT_CAN_STRINGS;
-    if (other.scale > into->scale) into->scale = other.scale;
-    if (into->time == BF_TIME_ANY || (other.time != BF_TIME_ANY && other.time > into->time))
-        into->time = other.time;
-}
-
-void rows_set_kind(rows *r, int column, rows_kind kind) {
-    const int k = at(r, column);
-    r->can[k] = kind.can;
-    r->units[k].scale = kind.scale;
-    r->units[k].time = kind.time;
-}
-
 bool rows_seek(rows *r, const rows_place *place, const rows_kind kinds[]) {
     bool good = !r->crew && r->at == 0 && has_place(r, place);
     for (int k = 0; good && k < r->held; k++)
@@ -453,7 +214,7 @@ char *rows_column_name(const rows *r, int column) {
     char number[32];
     if (!r->source.text) return NULL;
     const text_layout *l = &r->source.text->layout;
-    const int k = at(r, column);
+    const int k = rows_at(r, column);
     if (l->names && *l->names[k]) return strdup(l->names[k]);
     snprintf(number, sizeof number, "%d", l->fields[k] + 1);
     return strdup(number);
@@ -461,7 +222,7 @@ char *rows_column_name(const rows *r, int column) {
 
 char *rows_header_name(const rows *r, int column) {
     char **const names = r->source.text ? r->source.text->layout.names : NULL;
-    return names ? strdup(names[at(r, column)]) : rows_column_name(r, column);
+    return names ? strdup(names[rows_at(r, column)]) : rows_column_name(r, column);
 }
 
 int64_t rows_bytes(const rows *r) {
@@ -532,7 +293,7 @@ static int open_crew(rows *r) {
     source *s = &r->source;
     const bool file = !s->text || s->text->file;
     r->selection = r->start.selection;
-    if (s->text) set_forms(r);
+    if (s->text) rows_set_forms(r);
     if (!s->text && s->stream && r->at > 0) { /* a file that cannot be mapped */
         const int code = source_skip(s, r->at);
         if (code != EXIT_DONE) return code;
@@ -723,7 +484,7 @@ int rows_next(rows *r, int64_t most, rows_chunk *out) {
         code = next_rows(r, most, out);
         if (code == EXIT_DONE && r->source.layout.time) code = judge_times(r, out->n);
         if (code != EXIT_DONE) return code;
-        for (int k = 0; k < r->held; k++) r->shown[k] = r->chunk[at(r, k)];
+        for (int k = 0; k < r->held; k++) r->shown[k] = r->chunk[rows_at(r, k)];
         none = out->n == 0;
         r->picked = NULL;
         if (r->filter && !none) code = filter_chunk(r, out);
@@ -788,37 +549,6 @@ void rows_look(const rows *r, const rows_chunk *of, int column, rows_view *view)
         view->numbers = bf_array_of(dtype, c->as[__builtin_ctz(c->can)], of->n);
         view->column.numbers = &view->numbers;
     }
-}
-
-int rows_refuse(const rows *r, int64_t row, const char *what, const char *advice) {
-    const text_input *t = r->source.text;
-    const text_piece *p = &r->current->piece;
-    text_refusal refusal = {.line = 0};
-    int64_t passed;
-    snprintf(refusal.error.what, sizeof refusal.error.what, "%s", what);
-    snprintf(refusal.error.hint, sizeof refusal.error.hint, "%s", advice);
-    const char *at =
-        text_rows_skip(&t->layout, text_is_quoted(t, p), p->at, p->end,
-                       r->chunk[0].first + (r->picked ? r->picked[row] : row), &passed);
-    refusal.error.at = text_pass_blank_lines(&t->layout, at);
-    text_place_refusal(t, p, &refusal);
-    return source_text_failed(&r->source, TEXT_REFUSED, &refusal);
-}
-
-int rows_refuse_result(const rows *r, const char *text, bf_status status,
-                       const bf_context *context) {
-    const char *const advice = status == BF_E_OVERFLOW ? rows_as_doubles : "";
-    const int code = source_check(&r->source);
-    if (code != EXIT_DONE) return code;
-    if (status != BF_E_ARGUMENT && status != BF_E_OVERFLOW)
-        return fail_status(status, context, r->source.name);
-    text_error e;
-    int64_t row;
-    const char *const message = bf_context_message(context),
-                      *behind, *const at = find_index(message, &row, &behind);
-    if (!at) return fail(EXIT_DATA, r->source.name, "%.100s: %s", text, message);
-    snprintf(e.what, sizeof e.what, "%.100s: %.*s%s", text, (int)(at - message), message, behind);
-    return rows_refuse(r, row, e.what, advice);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

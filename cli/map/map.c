@@ -1,6 +1,6 @@
 /* map: an operation on every element of files, block by block. */
 #include "command.h"
-#include "input/guess.h"
+#include "runtime/guess.h"
 #include "map/expression.h"
 #include "map/operand.h"
 #include "options/context.h"

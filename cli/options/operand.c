@@ -1,6 +1,6 @@
 #include "options/operand.h"
 
-#include "input/guess.h"
+#include "runtime/guess.h"
 #include "memory/hardware.h"
 #include "text/style.h"
 

@@ -1,7 +1,7 @@
 #include "options/options.h"
 
 #include "container/member.h"
-#include "input/guess.h"
+#include "runtime/guess.h"
 #include "input/source.h"
 #include "memory/temporary.h"
 #include "options/clash.h"

@@ -1,5 +1,5 @@
 /* Help made from the tables of options, and messages about mistyped options. */
-#include "input/guess.h"
+#include "runtime/guess.h"
 #include "options/options.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * window of each. */
 #include "columns/condition.h"
 #include "command.h"
-#include "input/guess.h"
+#include "runtime/guess.h"
 #include "options/operand.h"
 #include "scan/array.h"
 #include "scan/stream.h"

@@ -7,9 +7,9 @@
 #include "text/text.h"
 
 /* Whether column k holds numbers at all. */
-static inline bool text_has_numbers(const text_rows *rows, const text_layout *l, int k) {
+static inline bool text_has_numbers(const text_rows *r, const text_layout *l, int k) {
     const bool may = l->kinds[k] & (TEXT_NUMBERS | TEXT_KEYS);
-    return may && (l->kinds[k] == TEXT_NUMBERS || (rows->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS)));
+    return may && (l->kinds[k] == TEXT_NUMBERS || (r->forms[k] & (TEXT_INTEGERS | TEXT_FLOATS)));
 }
 
 /* Whether numbers of column k may be NULL; and whether it tells which fields are. */
@@ -143,14 +143,14 @@ static inline bool text_store_short(const text_layout *l, text_column *c, int64_
 }
 
 /* Reads the number of `length` bytes at p as column k. False: it is none, or no short one. */
-static inline bool text_read_short(text_rows *rows, const text_layout *l, int k, const char *p,
+static inline bool text_read_short(text_rows *r, const text_layout *l, int k, const char *p,
                                    int64_t length) {
     text_short n;
     const bool negative = *p == '-';
-    if (rows->columns[k].codes && length > 1 + negative && text_is_code(p)) return false;
+    if (r->columns[k].codes && length > 1 + negative && text_is_code(p)) return false;
     length -= negative;
     return length >= 1 && length <= 8 && text_scan_short(p + negative, (int)length, &n) &&
-           text_store_short(l, &rows->columns[k], rows->n, &n, negative);
+           text_store_short(l, &r->columns[k], r->n, &n, negative);
 }
 
 /* Column k has no number in this row, or one that does not count. */
@@ -166,8 +166,8 @@ bool text_read_number(const text_layout *l, const char *at, const char *end, tex
 enum { TEXT_STRETCH = 32 * 1024 };
 
 /* Notes where the next row stands. */
-static inline void text_note_row(text_rows *rows, const char *at, const char *end) {
-    if (rows->stands) rows->stands[rows->n] = (text_row){at, end};
+static inline void text_note_row(text_rows *r, const char *at, const char *end) {
+    if (r->stands) r->stands[r->n] = (text_row){at, end};
 }
 
 static inline const char *text_line_end(const char *p, const char *end) {

@@ -1,6 +1,6 @@
 /* Finds the known name that an unknown one was probably meant to be. */
-#ifndef BITFOLD_CLI_INPUT_GUESS_H
-#define BITFOLD_CLI_INPUT_GUESS_H
+#ifndef BITFOLD_CLI_RUNTIME_GUESS_H
+#define BITFOLD_CLI_RUNTIME_GUESS_H
 
 typedef struct guess {
     const char *word, *best; /* best: NULL if nothing is near enough */

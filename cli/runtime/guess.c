@@ -1,4 +1,4 @@
-#include "input/guess.h"
+#include "runtime/guess.h"
 
 #include "runtime/report.h"
 
