@@ -174,11 +174,10 @@ static void check_case(uint64_t seed, int family) {
 
 static void test_random_cases(void **unused) {
     (void)unused;
-    const char *some = getenv("BITFOLD_GPU_CASES");
-    const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
+    const uint64_t cases = random_cases(300, 60);
     for (int family = 0; family < 8; family++)
-        for (int i = 0; i < (family == 0 ? 4 * cases : cases); i++)
-            check_case((uint64_t)family * 1000003 + (uint64_t)i, family);
+        for (uint64_t i = 0; i < (family == 0 ? 4 * cases : cases); i++)
+            check_case((uint64_t)family * 1000003 + first_seed() + i, family);
 }
 
 /* Long rows of all elements of which warps take equal parts. */

@@ -156,9 +156,8 @@ static void check_case(uint64_t seed, void (*make)(problem *, uint64_t *)) {
 
 static void test_random_cases(void **unused) {
     (void)unused;
-    const char *some = getenv("BITFOLD_GPU_CASES");
-    const int cases = some != NULL ? atoi(some) : is_small() ? 60 : 300;
-    for (int i = 0; i < 4 * cases; i++) check_case((uint64_t)i, make_problem);
+    const uint64_t cases = random_cases(1200, 240);
+    for (uint64_t i = 0; i < cases; i++) check_case(first_seed() + i, make_problem);
 }
 
 static void test_long_segments(void **unused) {

@@ -274,9 +274,8 @@ static void check_case(uint64_t seed) {
 
 static void random_scans_have_the_bits_of_the_cpu(void **unused) {
     (void)unused;
-    const char *some = getenv("BITFOLD_GPU_CASES");
-    const int cases = some != NULL ? atoi(some) : is_small() ? 100 : 800;
-    for (int i = 0; i < cases; i++) check_case((uint64_t)i);
+    const uint64_t cases = random_cases(800, 100);
+    for (uint64_t i = 0; i < cases; i++) check_case(first_seed() + i);
 }
 
 /* ---- offsets that are wrong ------------------------------------------------------------------ */

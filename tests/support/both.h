@@ -22,6 +22,18 @@ static bf_value *values_on_device; /* VALUES of them */
 /* BITFOLD_GPU_SMALL: few arrays, and small ones, for tools that make all slow. */
 static inline bool is_small(void) { return getenv("BITFOLD_GPU_SMALL") != NULL; }
 
+/* How many random cases are tried: BITFOLD_GPU_CASES, or `many`, or `few` where all is slow. */
+static inline uint64_t random_cases(uint64_t many, uint64_t few) {
+    const char *const wanted = getenv("BITFOLD_GPU_CASES");
+    return wanted ? strtoull(wanted, NULL, 10) : is_small() ? few : many;
+}
+
+/* The first one's seed: BITFOLD_SEED, else 0. */
+static inline uint64_t first_seed(void) {
+    const char *const seed = getenv("BITFOLD_SEED");
+    return seed ? strtoull(seed, NULL, 10) : 0;
+}
+
 static inline void leave_out_if_small(void) {
     if (is_small()) leave_out("BITFOLD_GPU_SMALL: this needs large arrays");
 }
