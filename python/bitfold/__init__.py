@@ -734,7 +734,7 @@ class _Rules:
 _VALUES, _POSITIONS = 0, 1  # what sorting gives
 _DIFFERENT, _DIFFERENT_NAMED, _DIFFERENT_VALUES = 0, 1, 2  # what unique gives
 
-# The row of python/native/door.c for each function, and which it is of those that share the row.
+# The row of python/native for each function, and which it is of those that share the row.
 _DOORS = {
     **{op: ("reduction", OPS[op]) for op in REDUCTIONS},
     **{f"segment_{op}": ("segments", OPS[op]) for op in REDUCTIONS},
