@@ -23,6 +23,7 @@ def cases(make):
     rng = np.random.default_rng(1)
     few, some, many = (rng.normal(size=n) for n in (10, 20, 1000))
     grid, offsets, index = rng.normal(size=(50, 20)), np.array([0, 5, 20]), np.arange(20) % 3
+    one = bitfold.Context(threads=1)
     x, y, z, m = make(few), make(some), make(many), make(grid)
     places, slots = make(offsets), make(index)
     yield "sum of 10", lambda: bitfold.sum(x), lambda: few.sum()
@@ -38,6 +39,7 @@ def cases(make):
     yield "index_add of 20", lambda: bitfold.index_add(3, slots, y), lambda: np.bincount(index, some)
     yield "segment_sum of 20", lambda: bitfold.segment_sum(y, places), lambda: np.add.reduceat(some, offsets[:-1])
     yield "sum of 10, nan='skip'", lambda: bitfold.sum(x, nan="skip"), lambda: np.nansum(few)
+    yield "sum of 10, context=", lambda: bitfold.sum(x, context=one), lambda: few.sum()
     yield "sort of 20, descending", lambda: bitfold.sort(y, descending=True), lambda: np.sort(some)[::-1]
 
 

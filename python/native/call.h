@@ -25,10 +25,11 @@ typedef enum native_role {
     REVERSE,
     CHECK,
     WEIGHTS,
+    CONTEXT,
     ROLES
 } native_role;
 
-enum { PARAMETERS = 9, QUANTILES = 16, RESULTS = 2 };
+enum { PARAMETERS = 10, QUANTILES = 16, RESULTS = 2 };
 
 /* A call on its way. */
 typedef struct native_call {

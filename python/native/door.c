@@ -22,6 +22,10 @@ const native_row *native_row_of(const char *name) {
 /* Whether a call of the library has succeeded; else there is an exception. */
 static bool succeeds(const native_call *c, bf_status status) {
     if (status == BF_OK) return true;
+    if (is_given(c, CONTEXT)) { /* its watch may have raised an exception */
+        Py_XDECREF(PyObject_CallMethod(c->given[CONTEXT], "_check", "i", (int)status));
+        return false;
+    }
     PyObject *given =
         Py_BuildValue("iK", (int)status, (unsigned long long)(uintptr_t)c->lock->context);
     Py_XDECREF(given != NULL ? native_rule(c->module, "fail", given) : NULL);
@@ -41,10 +45,12 @@ static bf_status run_on_stream(native_call *c) {
     return status;
 }
 
-/* A call on few elements of the host takes less time than to let other threads of Python go on. */
+/* A call on few elements of the host takes less time than to let other threads of Python go on. A
+ * context that is given may take them to a GPU. */
 static bool run(native_call *c) {
     PyThreadState *state = NULL;
-    bool long_one = is_on_gpu(c) || (c->results > 0 && native_elements_of(&c->target[0]) > AT_ONCE);
+    bool long_one = is_on_gpu(c) || is_given(c, CONTEXT) ||
+                    (c->results > 0 && native_elements_of(&c->target[0]) > AT_ONCE);
     for (int i = 0; i < c->count; i++) long_one |= native_elements_of(&c->arrays[i].view) > AT_ONCE;
     if (long_one) state = PyEval_SaveThread();
     const bf_status status = run_on_stream(c);
@@ -91,8 +97,17 @@ static bool hold(native_call *c, native_lock *lock) {
     return !lock->later || succeeds(c, c->module->library.bf_context_failure(lock->context));
 }
 
+static bool hold_context(native_call *c) {
+    if (!is_given(c, CONTEXT)) return hold(c, native_default_lock(c->module));
+    native_lock *lock = native_lock_of(c->module, c->given[CONTEXT]);
+    const bool is_held = hold(c, lock);
+    Py_XDECREF((PyObject *)lock);
+    return is_held;
+}
+
 /* Calls on tensors of a GPU go to the stream that their library works on now: they see what is
- * enqueued there, and what is enqueued after them sees what they give. */
+ * enqueued there, and what is enqueued after them sees what they give. A context that is given has
+ * a stream of its own, for which Python makes them wait. */
 static bool follow_stream(native_call *c) {
     void *stream;
     const native_array *x = c->arrays;
@@ -100,7 +115,7 @@ static bool follow_stream(native_call *c) {
         if (x[i].gpu != x->gpu || (is_on_gpu(c) && !native_are_of_one_library(&x[i], x)))
             return false;
     if (!is_on_gpu(c)) return true;
-    return native_stream_of(x, &stream) &&
+    return !is_given(c, CONTEXT) && native_stream_of(x, &stream) &&
            hold(c, (x->ends ? native_guest_lock : native_stream_lock)(c->module, x->gpu, stream));
 }
 
@@ -116,9 +131,9 @@ PyObject *native_try(const native_function *function, PyObject *const *given, Py
     native_call c;
     begin(&c, function);
     PyObject *result = NULL;
-    if (native_tell_apart(&c, given, count, names) && native_read_options(&c) &&
-        hold(&c, native_default_lock(c.module)) && read_arrays(&c) && follow_stream(&c) &&
-        function->row->plan(&c) && native_make_results(&c) && run(&c))
+    if (native_tell_apart(&c, given, count, names) && native_read_options(&c) && hold_context(&c) &&
+        read_arrays(&c) && follow_stream(&c) && function->row->plan(&c) &&
+        native_make_results(&c) && run(&c))
         result = function->row->finish(&c);
     end(&c);
     return result;

@@ -59,7 +59,7 @@ static PyObject *finish_histogram(native_call *c) {
 
 const native_row native_histogram_rows[] = {
     {"histogram",
-     {{"a", FIRST}, {"bins", BINS}, {"range", RANGE}},
+     {{"a", FIRST}, {"bins", BINS}, {"range", RANGE}, {"context", CONTEXT}},
      plan_histogram,
      run_histogram,
      finish_histogram},

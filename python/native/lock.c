@@ -134,6 +134,14 @@ static native_lock *lock_of(const native_module *module, PyObject *key, const ch
     return found != NULL && PyDict_SetItem(kept, key, (PyObject *)found) == 0 ? found : NULL;
 }
 
+native_lock *native_lock_of(const native_module *module, PyObject *context) {
+    PyObject *lock = PyObject_GetAttr(context, module->lock);
+    if (lock != NULL && PyObject_TypeCheck(lock, module->lock_type)) return (native_lock *)lock;
+    Py_XDECREF(lock);
+    PyErr_Clear(); /* Python says what is wrong */
+    return NULL;
+}
+
 native_lock *native_default_lock(const native_module *module) {
     return lock_of(module, module->context_key, "default_lock", NULL);
 }

@@ -113,7 +113,7 @@ typedef struct native_module {
     PyObject *rules;                 /* what the module asks Python: see rule() */
     PyObject *nan_policies, *dtypes; /* dicts, of numbers by names */
     PyObject *context_key;           /* a key in the dict of a thread */
-    PyObject *is_neg, *requires_grad, *item, *interface; /* names */
+    PyObject *is_neg, *requires_grad, *item, *interface, *lock; /* names */
 } native_module;
 
 /* Calls rules.name(arguments), a function in Python. */
@@ -140,6 +140,8 @@ native_lock *native_stream_lock(const native_module *module, int gpu, void *stre
 /* Returns that of a context which is on no stream between calls, for a stream that its owner may
  * destroy then. */
 native_lock *native_guest_lock(const native_module *module, int gpu, void *stream);
+/* Returns a new reference to that of a context that the caller has. NULL: it is for Python. */
+native_lock *native_lock_of(const native_module *module, PyObject *context);
 void native_acquire(native_lock *lock);
 void native_release(native_lock *lock);
 

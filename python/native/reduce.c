@@ -124,8 +124,9 @@ static bf_status run_index(native_call *c) {
 /* ---- the rows -------------------------------------------------------------------------------- */
 
 #define OF_REDUCTIONS                                                                              \
-    {"nan", NAN_POLICY}, {"ddof", DDOF}, {"correction", DDOF}, {"out_dtype", OUT_DTYPE}, {         \
-        "check", CHECK                                                                             \
+    {"nan", NAN_POLICY}, {"ddof", DDOF}, {"correction", DDOF}, {"out_dtype", OUT_DTYPE},           \
+        {"check", CHECK}, {                                                                        \
+        "context", CONTEXT                                                                         \
     }
 
 const native_row native_reduce_rows[] = {
@@ -141,7 +142,8 @@ const native_row native_reduce_rows[] = {
       {"keepdims", KEEPDIMS},
       {"nan", NAN_POLICY},
       {"out_dtype", OUT_DTYPE},
-      {"check", CHECK}},
+      {"check", CHECK},
+      {"context", CONTEXT}},
      plan_reduction,
      run_pair,
      native_finish_array},
@@ -152,7 +154,8 @@ const native_row native_reduce_rows[] = {
       {"keepdims", KEEPDIMS},
       {"nan", NAN_POLICY},
       {"ddof", DDOF},
-      {"out_dtype", OUT_DTYPE}},
+      {"out_dtype", OUT_DTYPE},
+      {"context", CONTEXT}},
      plan_covariance,
      run_pair,
      native_finish_array},
@@ -162,7 +165,8 @@ const native_row native_reduce_rows[] = {
       {"axis", AXIS},
       {"keepdims", KEEPDIMS},
       {"nan", NAN_POLICY},
-      {"out_dtype", OUT_DTYPE}},
+      {"out_dtype", OUT_DTYPE},
+      {"context", CONTEXT}},
      plan_correlation,
      run_pair,
      native_finish_array},

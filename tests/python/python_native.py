@@ -35,7 +35,7 @@ def described(result):
 def outcome(function, *arguments, **options):
     try:
         return described(function(*arguments, **options))
-    except (bitfold.Error, TypeError, ValueError) as error:
+    except (bitfold.Error, AttributeError, TypeError, ValueError) as error:
         return type(error), str(error)
 
 
@@ -82,13 +82,16 @@ class Doors(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         native = bitfold._library.native
-        cls.context = bitfold.Context()  # a call that is given one goes the way of Python
+        cls.context = bitfold.Context(threads=1)
         cls.doors = {name: native.Function(native, refuse, *row) for name, row in bitfold._DOORS.items()}
 
     def check(self, name, *arguments, **options):
+        """Checks a call, by the thread's context and by one that is given, against the function in Python."""
         function = getattr(bitfold, name)
-        found = outcome(function, *arguments, **options)
-        self.assertEqual(found, outcome(function, *arguments, context=self.context, **options), (name, arguments))
+        expected = outcome(function.__call__, *arguments, context=self.context, **options)
+        for context in (None, self.context):
+            found = outcome(function, *arguments, context=context, **options)
+            self.assertEqual(found, expected, (name, arguments, options, context))
 
     def test_every_dtype_layout_and_call(self):
         rng = np.random.default_rng(1)
@@ -105,8 +108,9 @@ class Doors(unittest.TestCase):
                 for name, arguments, options in calls(x):
                     if name == "quantile" and code == "?":
                         continue
-                    found = outcome(self.doors[name], *arguments, **options)
-                    self.assertEqual(found, outcome(getattr(bitfold, name), *arguments, **options))
+                    for context in ({}, {"context": None}, {"context": self.context}):
+                        found = outcome(self.doors[name], *arguments, **context, **options)
+                        self.assertEqual(found, outcome(getattr(bitfold, name), *arguments, **options))
         for x in (b"abc", bytearray(b"ab"), memoryview(b"ab"), array("d", [1.5]), array("q", [-1])):
             self.assertEqual(self.doors["sum"](x), sum(x))
 
@@ -282,11 +286,13 @@ class Doors(unittest.TestCase):
         )  # fmt: skip
         for y, options in arrays:
             for name, how in (*taken, ("sum", {"out_dtype": "i64"}), ("var", {"ddof": 2})):
-                expected = outcome(getattr(bitfold.rolling(y, **options, context=self.context), name), **how)
+                with mock.patch.object(rolling, "_door", rolling._left):
+                    expected = outcome(getattr(bitfold.rolling(y, **options), name), **how)
                 self.assertEqual(outcome(getattr(bitfold.rolling(y, **options), name), **how), expected)
-                if (name, how) in taken:
+                for context in (None, self.context) if (name, how) in taken else ():
                     with mock.patch.object(rolling, "_door", door):
-                        self.assertEqual(outcome(getattr(bitfold.rolling(y, **options), name), **how), expected)
+                        windows = bitfold.rolling(y, **options, context=context)
+                        self.assertEqual(outcome(getattr(windows, name), **how), expected)
         with self.assertRaises(bitfold.ArgumentError):
             bitfold.rolling(x, 3, check="never")
 
@@ -311,6 +317,34 @@ class Doors(unittest.TestCase):
         self.check("sum", np.full((2, 2), 2**63, "u8"), 0)
         self.check("index_add", 2, np.array([0, 5]), np.ones(2))
         self.check("histogram", np.array([np.inf, np.nan]))
+
+    def test_contexts_that_are_given(self):
+        x, small = np.arange(1 << 22, dtype="f4"), np.arange(4.0)
+        context = bitfold.Context(threads=1)
+        for wrong in (3, "cpu", self.doors["sum"], context._lock):
+            with self.assertRaisesRegex(AssertionError, "left to Python"):
+                self.doors["sum"](small, context=wrong)
+            self.assertEqual(outcome(bitfold.sum, small, context=wrong)[0], AttributeError)
+        with self.assertRaises(bitfold.EmptyError):
+            bitfold.min(small[:0], context=context)
+        self.assertEqual(context.device, "cpu")
+
+        class Stop(Exception):
+            pass
+
+        def stop(count):
+            raise Stop(count)
+
+        for tick, error in ((stop, Stop), (lambda count: True, bitfold.CancelledError)):
+            context.watch(tick, every=0)
+            for function, options in ((bitfold.sum, {}), (bitfold.sum, {"axis": 0}), (self.doors["var"], {})):
+                self.assertRaises(error, function, x, context=context, **options)
+        told = []
+        context.watch(told.append, every=0)
+        self.assertEqual(self.doors["max"](x, context=context), x[-1])
+        self.assertGreater(len(told), 0)
+        context.watch(None)
+        self.assertEqual(bitfold.sum(x, context=context), int(x.sum(dtype="i8")))
 
     def test_the_buffer_is_given_back(self):
         data = bytearray(b"abc")

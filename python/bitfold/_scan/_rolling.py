@@ -110,10 +110,10 @@ class Rolling:
 
     def _through_door(self, number, options):
         """Returns the results of a reduction, or of counts; None: it is for Python."""
-        if self._context is not None or self._dtype is not None:
+        if self._dtype is not None:
             return None
         rules = ctypes.addressof(options)
-        return _door(self._x, number, rules, axis=self._axis, check=self._check)
+        return _door(self._x, number, rules, axis=self._axis, check=self._check, context=self._context)
 
     def _reduce(self, op, out_dtype=None, ddof=0, y=None):
         options = _Options.from_buffer_copy(self._options)
