@@ -72,6 +72,51 @@ static void products_are_exact_and_their_sum_rounded_once(void **unused) {
     }
 }
 
+/* What cancels but for the last pair: so each bit of all others has to count. */
+typedef struct cancelled {
+    bf_array a, b;
+} cancelled;
+
+/* Element k: a number of so many bits, between 2^-spread and 1. Those behind the sample that
+ * chooses a window are larger. */
+static double spread_number(int64_t k, int bits, int spread, int larger, uint64_t *seed) {
+    const uint64_t whole = next_random(seed) >> (64 - bits) | (uint64_t)1 << (bits - 1) | 1;
+    const int below = spread > 0 ? (int)(next_random(seed) % (uint64_t)(spread + 1)) : 0;
+    return ldexp((double)whole, (k < 300 ? 0 : larger) - bits - below);
+}
+
+static void check_cancelled(bf_context *context, void *data) {
+    const cancelled *c = data;
+    const int64_t last = c->a.shape[0] - 1;
+    const double x = ((double *)c->a.data)[last], y = ((double *)c->b.data)[last];
+    bf_value v;
+    assert_int_equal(bf_dot(context, &c->a, &c->b, NULL, &v), BF_OK);
+    assert_same_float(v.as.f64, x * y);
+    assert_int_equal(bf_reduce(context, BF_SUM, &c->a, NULL, &v), BF_OK);
+    assert_same_float(v.as.f64, x);
+}
+
+static void every_bit_counts_whatever_the_spread(void **unused) {
+    (void)unused;
+    static const int bits[] = {1, 11, 24, 40, 53};
+    static const int spreads[] = {0, 5, 10, 16, 19, 24, 32, 45, 60, 90, 130};
+    enum { MOST = 9001 };
+    static const int64_t sizes[] = {67, 1025, MOST};
+    static double x[MOST], y[MOST];
+    uint64_t seed = 7;
+    for (int i = 0; i < 5 * 11 * 3; i++) {
+        const int64_t n = sizes[i % 3];
+        const int b = bits[i / 33], spread = spreads[i / 3 % 11], larger = i / 3 % 7;
+        cancelled c = {bf_array_of(BF_F64, x, n), bf_array_of(BF_F64, y, n)};
+        for (int64_t k = 0; k < n; k++) {
+            const bool again = k >= n / 2 && k < n - 1;
+            x[k] = again ? -x[k - n / 2] : spread_number(k, b, spread, larger, &seed);
+            y[k] = again ? y[k - n / 2] : spread_number(k, b, spread, 0, &seed);
+        }
+        on_every_context(check_cancelled, &c);
+    }
+}
+
 static void dot_does_not_depend_on_the_thread_count(void **unused) {
     (void)unused;
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_BF16, BF_I64};
@@ -146,6 +191,7 @@ static void differing_strides_pair_elements_by_index(void **unused) {
 UNIT_TESTS(dot) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_exact_and_their_sum_rounded_once),
+        cmocka_unit_test(every_bit_counts_whatever_the_spread),
         cmocka_unit_test(dot_does_not_depend_on_the_thread_count),
         cmocka_unit_test(products_do_not_over_or_underflow_on_the_way),
         cmocka_unit_test(infinity_times_zero_is_nan),

@@ -59,8 +59,9 @@ static bool sum_by_sample(const bf_isa *isa, const bf_job *job, bf_extent at, si
 static bool sum_few(const bf_isa *isa, const bf_job *job, short_sums *sums) {
     const bool products = job->kind != BF_KIND_SUM, squares = products && job->b == NULL;
     const size_t n = (size_t)job->count;
-    const int levels = !products || job->dtype == BF_F32 ? 2 : n <= FEWEST ? 3 : 4;
-    const int span = bf_window_span(levels);
+    const bool split = products && job->dtype == BF_F64;
+    const int levels = !split ? 2 : n <= FEWEST ? 3 : 4;
+    const int span = bf_window_span_of(split ? BF_TERMS_SPLIT : BF_TERMS_WHOLE, levels);
     bf_extent at;
     if (n > FEW || !bf_window_top(isa, job->dtype, job->a, job->b, n, &at.top)) return false;
     at.least = at.top - (squares ? span / 2 : span);

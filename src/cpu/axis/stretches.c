@@ -68,6 +68,7 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
     bf_axis_sum *sum = &t->sums[which];
     bf_window_memory *memory = bf_axis_memory(t->taker, which), window = *memory;
     bf_stretches_loop loop = t->taker->reducer.isa->axis->fibres[sum->input];
+    const bf_layout layout = bf_window_layout(t->job->operands->dtype, sum->pairs);
     bool first = memory->levels > 0;
     if (first && loop(x, &window, &t->totals[which])) {
         sum->window = window;
@@ -80,7 +81,7 @@ static bool sum_stretches(task *t, int which, const bf_stretches *x) {
         sum->window = window;
         bf_window_settle(memory, &window, false);
         return true;
-    } while (bf_window_widen(t->job->operands->dtype, sum->pairs, &window));
+    } while (bf_window_widen(BF_TERMS_WHOLE, layout, &window));
     return false;
 }
 

@@ -35,24 +35,28 @@ typedef struct certificates {
 } certificates;
 
 INLINE void certificates_begin(certificates *c, wanted w) {
-    certificate_begin(&c->sum, false);
-    if (w.squares > 0) certificate_begin(&c->square, false);
+    certificate_begin(&c->sum, false, w.bottom);
+    if (w.squares > 0) certificate_begin(&c->square, false, w.squares_bottom);
 }
 
 /* A vector of floats enters a column, and their squares, of 48 bits, do. */
 INLINE void take_moments(certificates *c, wanted w, column *to, vf64 x) {
     check_term(&c->sum, x);
-    deposit(&c->sum, to->sum, 0, w.levels, x);
+    deposit(&c->sum, to->sum, w.levels, x);
     x = x * x;
     check_term(&c->square, x);
-    deposit(&c->square, to->square, 0, w.squares, x);
+    deposit(&c->square, to->square, w.squares, x);
 }
 
-INLINE void take_vector(certificates *c, wanted w, column *to, const char *a, const char *b) {
-    if (w.squares > 0)
-        take_moments(c, w, to, load_f32(a));
-    else
-        take(&c->sum, w.in, false, to->sum, w.levels, a, b);
+/* A vector of elements, or of products of x and y, enters a column. The errors of products enter
+ * the levels of their terms but the first. */
+INLINE void take_sums(certificate *c, wanted w, vf64 *sums, vf64 x, vf64 y) {
+    vf64 rest;
+    if (input_is_pair(w.in)) x = multiply(c, w.in, x, y, &rest);
+    check_term(c, x);
+    deposit(c, sums, w.levels, x);
+    if (w.in == IN_F64_PAIR)
+        deposit(c, w.levels > 1 ? sums + 1 : sums, w.levels > 1 ? w.levels - 1 : 1, rest);
 }
 
 /* A vector of elements, or of factors x and y of products, enters a column. */
@@ -60,7 +64,12 @@ INLINE void take_wanted(certificates *c, wanted w, column *to, vf64 x, vf64 y) {
     if (w.squares > 0)
         take_moments(c, w, to, x);
     else
-        take_terms(&c->sum, w.in, to->sum, w.levels, x, y);
+        take_sums(&c->sum, w, to->sum, x, y);
+}
+
+INLINE void take_vector(certificates *c, wanted w, column *to, const char *a, const char *b) {
+    const vf64 x = load(w.in, a);
+    take_wanted(c, w, to, x, input_is_pair(w.in) ? load(w.in, b) : x);
 }
 
 INLINE bool is_wide(wanted w) { return w.in == IN_F64 || w.in == IN_F64_PAIR; }
@@ -105,7 +114,7 @@ INLINE void clear_gain(gain *gained, wanted w) {
 
 INLINE bool sum_holds(certificate *c, int bottom) {
     c->strayed = (vi64)pinned((vu64)c->strayed);
-    bool holds = certificate_holds(c, bottom);
+    bool holds = certificate_holds(c, bottom + BF_WINDOW_BITS + 2);
     int64_t strayed = 0;
     for (int i = 0; i < LANES; i++) strayed |= c->strayed[i];
     return holds && (uint64_t)strayed >> 52 == 0;

@@ -29,6 +29,10 @@ INLINE vf64 one(void) {
 INLINE vf64 add_quiet(vf64 a, vf64 b) { return a + b; }
 INLINE vf64 add_fused(vf64 a, vf64 b) { return _mm256_fmadd_pd(b, one(), a); }
 INLINE vf64 sub_fused(vf64 a, vf64 b) { return _mm256_fnmadd_pd(b, one(), a); }
+#define ROUND_QUIET
+INLINE vf64 round_quiet(vf64 x) {
+    return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 INLINE vf64 mul_quiet(vf64 a, vf64 b) { return a * b; }
 INLINE vf64 mul_add(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
 INLINE vf64 mul_sub(vf64 a, vf64 b, vf64 c) { return _mm256_fmsub_pd(a, b, c); }
@@ -52,7 +56,7 @@ TERM_OPERATIONS(f64, vf64, pd)
 
 /* Few enough that sums, certificate and constants stay in 16 registers. */
 #define COLUMNS(levels) ((levels) == 1 ? 4 : (levels) <= 3 ? 2 : 1)
-#define ROW(levels) ((levels) == 2 ? 2 : 4)
+#define ROW(levels) ((levels) == 2 || (levels) == 3 ? 2 : 4)
 #define FUSES(level) 1
 #define CERTIFICATE_X86
 #include "cpu/reduce/sum_loops.h"
@@ -151,7 +155,7 @@ INLINE __m256d pack_f64(unsigned bits, __m256d v) {
 static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
 
 static bool available(void) {
-    return has_features(bit_FMA | bit_F16C, bit_AVX2 | bit_BMI2, BF_SAVES_YMM);
+    return has_features(bit_FMA | bit_F16C, bit_AVX2 | bit_BMI2, BF_SAVES_YMM) && flags_work();
 }
 
 const bf_isa bf_isa_avx2 = {

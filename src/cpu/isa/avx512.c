@@ -134,20 +134,6 @@ INLINE void stream_fence(void) { _mm_sfence(); }
 
 static const bf_julia_loops julia_loops = {julia_f32, julia_f64};
 
-/* Does the certificate tell right from wrong here? Emulators may not model the flags. */
-static bool flags_work(void) {
-    double exact[LANES * 2] = {1, 0x1p-40}, lossy[LANES * 2] = {[LANES * 2 - 1] = 1 + 0x1p-52};
-    int64_t sums[BF_LEVELS_MAX];
-    unsigned saved;
-    __asm__ volatile("stmxcsr %0" : "=m"(saved) : : "memory");
-    bool works = sum_f64(exact, LANES * 2, -43, 1, sums, NULL) &&
-                 sums[0] == ((int64_t)1 << 43) + 8 &&
-                 !sum_f64(lossy, LANES * 2, -43, 1, sums, NULL) &&
-                 sum_f64(lossy, LANES * 2, -43, 2, sums, NULL);
-    __asm__ volatile("ldmxcsr %0" : : "m"(saved) : "memory");
-    return works;
-}
-
 static bool available(void) {
     const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     return has_features(bit_FMA | bit_F16C, avx512 | bit_BMI2, BF_SAVES_ZMM) && flags_work();

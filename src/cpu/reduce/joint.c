@@ -209,21 +209,31 @@ static bool measure_factors(const joint *j, const span *s, size_t n, reach of[FA
     return true;
 }
 
+/* Are its terms doubles? */
+static bool is_wide(const joint *j, const term *t) { return j->dtype == BF_F64 || t->x >= X; }
+
+static bf_window_terms terms_of(const joint *j, const term *t) {
+    return t->y != ONE && is_wide(j, t) ? BF_TERMS_SPLIT : BF_TERMS_WHOLE;
+}
+
 /* A window for a term; with bits to spare, if that takes no more than there are. */
-static bool find_window(const term *t, const bf_part *to, const reach of[], bf_window_memory *w) {
+static bool find_window(const joint *j, int t, const reach of[], bf_window_memory *w) {
+    const term *one = &j->terms[t];
+    const bf_window_terms terms = terms_of(j, one);
+    const bf_layout layout = j->to[t]->layout;
     bf_window_memory wider;
-    bf_extent e = {of[t->x].top + of[t->y].top, of[t->x].least + of[t->y].least};
-    if (!bf_window_fit(e, to->layout, w)) return false;
-    e.least -= t->y == ONE ? SPARE : 2 * SPARE;
-    if (e.least < to->layout.exponent) e.least = to->layout.exponent;
-    if (bf_window_fit(e, to->layout, &wider)) *w = wider;
+    bf_extent e = {of[one->x].top + of[one->y].top, of[one->x].least + of[one->y].least};
+    if (!bf_window_fit(e, terms, layout, w)) return false;
+    e.least -= one->y == ONE ? SPARE : 2 * SPARE;
+    if (e.least < layout.exponent) e.least = layout.exponent;
+    if (bf_window_fit(e, terms, layout, &wider)) *w = wider;
     return true;
 }
 
 static bool sum_term(const joint *j, const term *t, const char *const at[], size_t n,
                      const bf_window_memory *w, int64_t *sums) {
     const bf_reduce_loops *loops = j->reducer->isa->reduce;
-    const bool wide = j->dtype == BF_F64 || t->x >= X;
+    const bool wide = is_wide(j, t);
     if (t->y == ONE)
         return (wide ? loops->sum_f64 : loops->sum_f32)(at[t->x], n, w->bottom, w->levels, sums,
                                                         NULL);
@@ -258,7 +268,11 @@ static bool find_sums(const joint *j, const span *s, const char *const at[], int
     for (;; wanted = s->n) {
         if (m->n < wanted && !measure_factors(j, s, wanted, m->of)) return false;
         if (m->n < wanted) m->n = wanted;
-        if (find_window(of, j->to[t], m->of, w) && sum_term(j, of, at, s->n, w, sums)) break;
+        bool found = find_window(j, t, m->of, w), fits = false;
+        while (found && !(fits = sum_term(j, of, at, s->n, w, sums)) && m->n == s->n &&
+               terms_of(j, of) == BF_TERMS_SPLIT)
+            found = bf_window_widen(BF_TERMS_SPLIT, j->to[t]->layout, w);
+        if (fits) break;
         if (m->n == s->n) return false;
     }
     bf_window_settle(&j->reducer->joint[t], w, false);

@@ -101,13 +101,19 @@ typedef struct bf_window_memory {
     int credit;         /* falls with each misfit, rises with each fit */
 } bf_window_memory;
 
+/* Products of doubles are split into what they round to and the errors of that, which in the loops
+ * of reductions go down levels of their own. Loops along axes add them in the levels of all. */
+typedef enum bf_window_terms { BF_TERMS_WHOLE, BF_TERMS_SPLIT } bf_window_terms;
+int bf_window_span_of(bf_window_terms terms, int levels);
+
 /* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
  * other factors, NULL for a sum.
  *   bf_window_measure   sets *at to what n terms span. False: they hold a NaN or infinity, or there
  *                       are no loops. bf_window_top sets *top alone, and looks for no NaN
- *   bf_window_choose    sets *window for n terms of which a sample spans that. factors: 2 for
- *                       squares, whose least is so much less. False: it fits no window
- *   bf_window_guess     does both, with the first `sample` terms */
+ *   bf_window_choose    sets *window, for the loops of reductions, for n terms of which a sample
+ *                       spans that. factors: 2 for squares, whose least is so much less. False: it
+ *                       fits no window
+ *   bf_window_guess     does both for loops along axes, with the first `sample` terms */
 bool bf_window_measure(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
                        bf_extent *at);
 bool bf_window_top(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,
@@ -116,10 +122,13 @@ bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, siz
                       size_t n, bf_window_memory *window);
 bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t sample,
                      size_t n, bf_window_memory *window);
-/* Gives a window that did not fit a level more; false: there is no wider one. */
-bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window);
+bf_layout bf_window_layout(bf_dtype dtype, bool pairs);
+/* Gives a window that did not fit a level more, half of it above, half below; false: there is no
+ * wider one. */
+bool bf_window_widen(bf_window_terms terms, bf_layout layout, bf_window_memory *window);
 /* The smallest window that holds what `extent` says, and lies within a layout; false: none does. */
-bool bf_window_fit(bf_extent extent, bf_layout layout, bf_window_memory *window);
+bool bf_window_fit(bf_extent extent, bf_window_terms terms, bf_layout layout,
+                   bf_window_memory *window);
 /* Notes the window that fitted. first: it is the one that was remembered. */
 void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first);
 

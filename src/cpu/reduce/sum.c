@@ -139,31 +139,40 @@ static extent measure_series(const series *s, size_t n) {
     return measure_terms(s->reducer->isa, s->dtype, s->a, s->b, n);
 }
 
-bool bf_window_fit(bf_extent e, bf_layout layout, bf_window_memory *window) {
+static inline int span_of(bf_window_terms terms, int levels) {
+    const bf_extent reach = bf_window_reach(terms == BF_TERMS_SPLIT, levels);
+    return reach.top - reach.least;
+}
+
+int bf_window_span_of(bf_window_terms terms, int levels) { return span_of(terms, levels); }
+
+bool bf_window_fit(bf_extent e, bf_window_terms terms, bf_layout layout, bf_window_memory *window) {
     int levels = 1;
-    while (levels <= BF_LEVELS_MAX && bf_window_span(levels) < e.top - e.least) levels++;
+    while (levels <= BF_LEVELS_MAX && span_of(terms, levels) < e.top - e.least) levels++;
     if (levels > BF_LEVELS_MAX) return false;
     window->levels = levels;
     window->credit = CREDIT_MAX;
-    return bf_window_place(e, levels, layout, &window->bottom);
+    return bf_window_place(e, levels, bf_window_reach(terms == BF_TERMS_SPLIT, levels), layout,
+                           &window->bottom);
 }
 
 /* bf_window_fit, where one level may take more bits than others. */
-static bool choose_window(bf_extent e, int one_level, bf_layout layout, bf_window_memory *window) {
+static bool choose_window(bf_extent e, bf_window_terms terms, int one_level, bf_layout layout,
+                          bf_window_memory *window) {
     const int bottom = bf_window_clamp(e.least, 1, layout);
     if (e.top - e.least <= BF_WINDOW_BITS || bottom > e.least || e.top > bottom + one_level)
-        return bf_window_fit(e, layout, window);
+        return bf_window_fit(e, terms, layout, window);
     *window = (bf_window_memory){.bottom = bottom, .levels = 1, .credit = CREDIT_MAX};
     return true;
 }
 
-/* The window with a level more, half of it above, half below. */
-static bool widen_window(bf_layout layout, bf_window_memory *window) {
+bool bf_window_widen(bf_window_terms terms, bf_layout layout, bf_window_memory *window) {
     if (window->levels == 0 || window->levels == BF_LEVELS_MAX) return false;
+    const int more =
+        bf_window_span_of(terms, window->levels + 1) - bf_window_span_of(terms, window->levels);
     window->levels++;
     window->credit = CREDIT_MAX;
-    window->bottom =
-        bf_window_clamp(window->bottom + (BF_WINDOW_BITS + 1) / 2, window->levels, layout);
+    window->bottom = bf_window_clamp(window->bottom + more / 2, window->levels, layout);
     return true;
 }
 
@@ -245,19 +254,26 @@ static void add_wide(const series *s, bf_format f) {
 
 static int one_level_of(const series *s) { return s->reducer->isa->reduce->one_level_bits; }
 
-/* The remembered window did not fit: finds one that does, or goes without. */
+static bf_window_terms terms_of(bf_dtype dtype, bool pairs) {
+    return dtype == BF_F64 && pairs ? BF_TERMS_SPLIT : BF_TERMS_WHOLE;
+}
+
+/* The remembered window did not fit: finds one that does, or goes without. Products of doubles with
+ * few bits may take more levels than their extent says. */
 static void add_misfit(const series *s, bf_format f) {
+    const bf_window_terms terms = terms_of(s->dtype, s->b != NULL);
     bf_window_memory *memory = s->memory, window = *memory;
     memory->credit -= MISFIT_COST;
-    bool fits = widen_window(s->layout, &window) && add_in_window(s, &window);
+    bool fits = bf_window_widen(terms, s->layout, &window) && add_in_window(s, &window);
     if (!fits) {
         extent e = measure_series(s, s->n);
         if (e.special) {
             add_without_specials(s, f);
             return;
         }
-        fits =
-            choose_window(e.at, one_level_of(s), s->layout, &window) && add_in_window(s, &window);
+        bool found = choose_window(e.at, terms, one_level_of(s), s->layout, &window);
+        while (found && !(fits = add_in_window(s, &window)) && terms == BF_TERMS_SPLIT)
+            found = bf_window_widen(terms, s->layout, &window);
     }
     if (!fits)
         add_wide(s, f);
@@ -267,9 +283,9 @@ static void add_misfit(const series *s, bf_format f) {
 
 /* The window of n terms of which a sample spans e. Among n times as many the least is n times as
  * small, as a rule, and so is its last bit; of squares, its square. */
-static bool choose_for_all(extent e, int one_level, bf_layout layout, int factors, size_t sample,
-                           size_t n, bf_window_memory *window) {
-    if (e.special || !choose_window(e.at, one_level, layout, window)) {
+static bool choose_for_all(extent e, bf_window_terms terms, int one_level, bf_layout layout,
+                           int factors, size_t sample, size_t n, bf_window_memory *window) {
+    if (e.special || !choose_window(e.at, terms, one_level, layout, window)) {
         window->levels = 0;
         return false;
     }
@@ -277,14 +293,14 @@ static bool choose_for_all(extent e, int one_level, bf_layout layout, int factor
     e.at.least -= bf_bit_length(n / sample) * factors;
     if (e.at.least < layout.exponent) e.at.least = layout.exponent;
     bf_window_memory wider;
-    if (choose_window(e.at, one_level, layout, &wider)) *window = wider;
+    if (choose_window(e.at, terms, one_level, layout, &wider)) *window = wider;
     return true;
 }
 
 /* The first window, from the first `sample` terms of n. */
 static bool guess_by_sample(const series *s, size_t sample, size_t n, bf_window_memory *window) {
-    return choose_for_all(measure_series(s, sample), one_level_of(s), s->layout,
-                          s->a == s->b ? 2 : 1, sample, n, window);
+    return choose_for_all(measure_series(s, sample), terms_of(s->dtype, s->b != NULL),
+                          one_level_of(s), s->layout, s->a == s->b ? 2 : 1, sample, n, window);
 }
 
 static void guess_window(const series *s, bf_window_memory *window) {
@@ -299,7 +315,7 @@ static void guess_window(const series *s, bf_window_memory *window) {
 /* The dtype of the loops: f16 and bf16 are copied as f32. */
 static bf_dtype held(bf_dtype dtype) { return dtype == BF_F64 ? BF_F64 : BF_F32; }
 
-static bf_layout layout_of(bf_dtype dtype, bool pairs) {
+bf_layout bf_window_layout(bf_dtype dtype, bool pairs) {
     return pairs ? bf_layout_products(dtype) : bf_layout_sum(dtype);
 }
 
@@ -323,20 +339,17 @@ bool bf_window_top(const bf_isa *isa, bf_dtype dtype, const void *a, const void 
 
 bool bf_window_choose(bf_dtype dtype, bool pairs, bf_extent at, int factors, size_t sample,
                       size_t n, bf_window_memory *window) {
-    return choose_for_all((extent){.at = at}, BF_WINDOW_BITS, layout_of(dtype, pairs), factors,
-                          sample, n, window);
+    return choose_for_all((extent){.at = at}, terms_of(dtype, pairs), BF_WINDOW_BITS,
+                          bf_window_layout(dtype, pairs), factors, sample, n, window);
 }
 
 bool bf_window_guess(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t sample,
                      size_t n, bf_window_memory *window) {
-    bf_extent at;
+    extent e = {.special = false};
     window->levels = 0;
-    return bf_window_measure(isa, dtype, a, b, sample, &at) &&
-           bf_window_choose(dtype, b != NULL, at, a == b ? 2 : 1, sample, n, window);
-}
-
-bool bf_window_widen(bf_dtype dtype, bool pairs, bf_window_memory *window) {
-    return widen_window(layout_of(dtype, pairs), window);
+    return bf_window_measure(isa, dtype, a, b, sample, &e.at) &&
+           choose_for_all(e, BF_TERMS_WHOLE, BF_WINDOW_BITS, bf_window_layout(dtype, b != NULL),
+                          a == b ? 2 : 1, sample, n, window);
 }
 
 void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, bool first) {

@@ -9,8 +9,9 @@
  *   mul_sub(a, b, c)  a * b - c, fused
  *   CERTIFICATE_FLAGS if the first of the certificates below is to be used
  *   CERTIFICATE_X86   of the second, if it may use the flags of such a processor
+ *   ROUND_QUIET       there, if it defines round_quiet(x): x rounded to an integer, without a flag
  *   max_f64(x, m), min_f64(x, m)   m where x is NaN
- *   COLUMNS(levels)   independent accumulators, so that additions overlap
+ *   COLUMNS(levels)   independent accumulators of so many sums each, so that additions overlap
  *   ROW(levels)       vectors that enter them together, a multiple of that (if not as many)
  *   FUSES(level)      whether the rest at a level takes sub_fused (if not at every second one)
  *   least_halves(a, b)   the lesser of each two signed 32-bit integers
@@ -25,7 +26,10 @@
  * FLAGS: add_quiet and mul_quiet leave the processor's flags alone (AVX-512's embedded rounding),
  * so that a clear "inexact" flag at the end proves that every other operation was exact; nothing
  * else need be known about the data. LEFTOVERS: what the last level leaves is collected, and so is
- * the largest |x|, which bounds the first level. On x86, flags tell of windows of one level, too.
+ * the largest |x|, which bounds the first level. On x86, flags tell of windows of one level, too;
+ * and with round_quiet of others: q = round_quiet(x), S + q and x - q take the place of t, t - S
+ * and x - (t - S), for x in units of the level, and all but q are exact. Products of doubles, which
+ * round, have leftovers.
  *
  * A loop that is to count -0 only looks whether there may be some, for one operation a vector: the
  * upper half of -0 is the least of all 32-bit integers. They are counted if so, in a second pass.
@@ -44,7 +48,7 @@
 #define FUSES(level) ((level) % 2)
 #endif
 
-enum { COLUMNS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
+enum { COLUMNS_MAX = 8, SUMS_MAX = 8, LEAST = LANES > 4 ? 4 : 1 };
 
 /* Vectors in a block of terms: whole rows, and enough of them that the choice of a step is cheap.
  */
@@ -55,6 +59,15 @@ typedef enum input { IN_F64, IN_F32, IN_F64_PAIR, IN_F32_PAIR } input;
 
 INLINE size_t input_bytes(input in) { return in == IN_F64 || in == IN_F64_PAIR ? 8 : 4; }
 INLINE bool input_is_pair(input in) { return in == IN_F64_PAIR || in == IN_F32_PAIR; }
+
+/* The sums in a column: of terms, and behind them of the rounding errors of products of doubles. */
+INLINE int term_sums(input in, int levels) {
+    return in == IN_F64_PAIR ? bf_window_split_of(levels).products : levels;
+}
+INLINE int error_sums(input in, int levels) {
+    return in == IN_F64_PAIR ? bf_window_split_of(levels).errors : 0;
+}
+INLINE int sums_of(input in, int levels) { return term_sums(in, levels) + error_sums(in, levels); }
 
 INLINE vf64 broadcast(double x) { return x - (vf64){0}; }
 
@@ -71,6 +84,10 @@ INLINE vf64 load_part_f32(const char *p, size_t n) {
     for (size_t i = 0; i < n; i++) x[i] = (double)((const f32_element *)p)[i];
     return x;
 }
+#endif
+
+#ifndef ROUND_QUIET
+INLINE vf64 round_quiet(vf64 x) { return x; } /* nothing calls it */
 #endif
 
 INLINE vf64 window_start(int bottom, int level) {
@@ -125,8 +142,27 @@ enum { HAS_FLAGS = 0, ONE_LEVEL_BITS = BF_WINDOW_BITS, ONE_LEVEL_ROWS = BF_WINDO
 
 _Static_assert(ONE_LEVEL_ROWS % COLUMNS_MAX == 0, "a window ends with a block");
 
-INLINE size_t rows_of(int levels) {
+/* Do flags tell all about such a window? Terms that are computed may have rounded, as products of
+ * doubles do. */
+INLINE bool flags_tell(input in, int levels, bool computed) {
+#if defined(ROUND_QUIET)
+    if (levels > 1) return in != IN_F64_PAIR && !computed;
+#else
+    (void)in, (void)computed;
+#endif
+    return HAS_FLAGS && levels == 1;
+}
+
+enum { LEAST_SCALED = -1022 }; /* the least bottom with a scale that is a double */
+
+INLINE size_t rows_of(input in, int levels) {
+    if (in == IN_F64_PAIR && levels > 3) return BF_SPLIT_ROWS;
     return levels == 1 ? (size_t)ONE_LEVEL_ROWS : (size_t)BF_WINDOW_ROWS;
+}
+
+/* What a term may be of u of the first level: S stays above it for so many rows. */
+INLINE int greatest_bits(input in, int levels) {
+    return 2 + (in == IN_F64_PAIR ? bf_window_split_of(levels).bits : BF_WINDOW_BITS);
 }
 
 #if defined(CERTIFICATE_FLAGS)
@@ -135,10 +171,19 @@ typedef struct certificate {
     vi64 strayed; /* bits in which a sum's sign and exponent differ from its start's */
 } certificate;
 
-INLINE void certificate_begin(certificate *c, bool plain) {
-    (void)plain;
+INLINE void certificate_begin(certificate *c, bool plain, int bottom) {
+    (void)plain, (void)bottom;
     *c = (certificate){0};
     clear_flags();
+}
+
+INLINE bool is_scaled(const certificate *c, int levels) {
+    (void)c, (void)levels;
+    return false;
+}
+INLINE vf64 scaled(const certificate *c, int levels, vf64 x) {
+    (void)c, (void)levels;
+    return x;
 }
 
 INLINE void check_term(certificate *c, vf64 x) { (void)c, (void)x; }
@@ -149,8 +194,8 @@ INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
     *sum = add_fused(*sum, x);
 }
 
-INLINE bool certificate_holds(const certificate *c, int bottom) {
-    (void)c, (void)bottom;
+INLINE bool certificate_holds(const certificate *c, int most) {
+    (void)c, (void)most;
     return was_exact();
 }
 
@@ -160,12 +205,22 @@ typedef struct certificate {
     vi64 strayed;
     vi64 left;              /* bits of what the last level left over */
     vf64 largest, smallest; /* |x|; |factors| other than 0 */
-    bool plain;             /* one level, and flags that tell */
+    vf64 unit;              /* 1 / u of the first level */
+    bool plain;             /* flags tell all */
 } certificate;
 
-INLINE void certificate_begin(certificate *c, bool plain) {
-    *c = (certificate){.smallest = broadcast(1.0), .plain = plain};
+INLINE void certificate_begin(certificate *c, bool plain, int bottom) {
+    const vf64 unit = (vf64)(((uint64_t)(1023 - bottom) << 52) - (vu64){0});
+    *c = (certificate){.smallest = broadcast(1.0), .plain = plain, .unit = unit};
     clear_flags();
+}
+
+/* Are terms in units of the first level? Then each level takes integers, and the last one
+ * multiples of the second's unit. */
+INLINE bool is_scaled(const certificate *c, int levels) { return c->plain && levels > 1; }
+INLINE vf64 scaled(const certificate *c, int levels, vf64 x) {
+    if (is_scaled(c, levels)) x *= c->unit;
+    return x;
 }
 
 INLINE void check_term(certificate *c, vf64 x) {
@@ -207,11 +262,11 @@ INLINE void add_last(certificate *c, vf64 *sum, vf64 x) {
     *sum = t;
 }
 
-/* |x| <= 2^(BF_WINDOW_BITS+2) u moves a sum by at most 2^52 u in BF_WINDOW_ROWS additions: it stays
- * above |x|, and what an addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
+/* |x| <= 2^most moves a sum that takes its rows by at most 2^52 u: it stays above |x|, and what an
+ * addition takes and leaves is exact (Dekker), even where it rounds to 2 u.
  * Where the limit is no normal double, it becomes 0 or less, and nothing but zeros is within it. */
-INLINE bool certificate_holds(const certificate *c, int bottom) {
-    vi64 bits = (vi64)window_start(bottom + BF_WINDOW_BITS + 2 - 52, 0);
+INLINE bool certificate_holds(const certificate *c, int most) {
+    vi64 bits = (vi64)window_start(most - 52, 0);
     vf64 limit = (vf64)(bits & ~((int64_t)1 << 51));
     if (c->plain) return was_exact();
     vi64 wrong = (c->left & INT64_MAX) | ~(c->largest <= limit);
@@ -229,6 +284,13 @@ INLINE void deposit_at(certificate *c, vf64 *column, int l, int levels, vf64 *x)
         add_last(c, &column[l], *x);
         return;
     }
+    if (is_scaled(c, levels)) {
+        if (l > 0) *x *= broadcast((double)((int64_t)1 << (BF_WINDOW_BITS + 1)));
+        const vf64 taken = round_quiet(*x);
+        column[l] += taken;
+        *x = sub_fused(*x, taken);
+        return;
+    }
     vf64 t = add_quiet(column[l], *x), taken = t - column[l];
     if (FUSES(l))
         *x = sub_fused(*x, taken);
@@ -237,10 +299,10 @@ INLINE void deposit_at(certificate *c, vf64 *column, int l, int levels, vf64 *x)
     column[l] = t;
 }
 
-/* x goes down the levels of a column, from one on. */
-INLINE void deposit(certificate *c, vf64 *column, int from, int levels, vf64 x) {
+/* x goes down the levels of a column. */
+INLINE void deposit(certificate *c, vf64 *column, int levels, vf64 x) {
     UNROLL
-    for (int l = from; l < levels; l++) deposit_at(c, column, l, levels, &x);
+    for (int l = 0; l < levels; l++) deposit_at(c, column, l, levels, &x);
 }
 
 /* A vector in a register: memory that two operations read would be loaded twice. */
@@ -251,24 +313,14 @@ INLINE vf64 loaded(vf64 x) {
     return x;
 }
 
-/* The products of two vectors. *rest, of doubles: their rounding errors, at most 2^-53 of them,
- * which enter a level further down. Of floats products have 48 bits, and are exact. */
+/* The products of two vectors. *rest, of doubles: their rounding errors, at most 2^-53 of them.
+ * Products of floats have 48 bits, and are exact. */
 INLINE vf64 multiply(certificate *c, input in, vf64 x, vf64 y, vf64 *rest) {
     if (in == IN_F32_PAIR) return x * y;
     vf64 product = mul_quiet(x, y);
     check_factors(c, x, y);
     *rest = mul_sub(x, y, product);
     return product;
-}
-
-/* A vector of elements x, or of the products x * y, enters a column. Returns them. */
-INLINE vf64 take_terms(certificate *c, input in, vf64 *column, int levels, vf64 x, vf64 y) {
-    vf64 rest;
-    if (input_is_pair(in)) x = multiply(c, in, x, y, &rest);
-    check_term(c, x);
-    deposit(c, column, 0, levels, x);
-    if (in == IN_F64_PAIR) deposit(c, column, levels > 1, levels, rest);
-    return x;
 }
 
 INLINE vf64 load(input in, const char *p) {
@@ -279,39 +331,39 @@ INLINE vf64 load_part(input in, const char *p, size_t n) {
     return input_bytes(in) == 8 ? load_part_f64(p, n) : load_part_f32(p, n);
 }
 
-/* Takes the vector at a (and b). */
-INLINE vf64 take(certificate *c, input in, bool looks, vf64 *column, int levels, const char *a,
-                 const char *b) {
-    vf64 x = load(in, a), y = x;
-    if (input_is_pair(in)) y = load(in, b);
-    if (looks && in == IN_F64) x = loaded(x);
-    return take_terms(c, in, column, levels, x, y);
-}
-
 /* Does a row of floats have whole vectors of them? */
 INLINE bool looks_at_floats(input in, int width) { return in == IN_F32 && width % 2 == 0; }
 
-/* Terms go down level by level, and rest[], if they have rests, from the second one on: so no
- * operation waits long for those before it, where a column alone is deep. */
-INLINE void deposit_by_level(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, vf64 *x,
-                             vf64 *rest) {
-    const int width = ROW(levels), count = COLUMNS(levels);
+/* A vector of terms enters a column; of products of doubles, so do their errors. */
+INLINE void take_terms(certificate *c, input in, vf64 *column, int levels, vf64 x, vf64 rest) {
+    const int own = term_sums(in, levels);
+    deposit(c, column, own, x);
+    if (in == IN_F64_PAIR) deposit(c, column + own, error_sums(in, levels), rest);
+}
+
+/* Terms go down level by level, and so do rest[], if they have errors: so no operation waits long
+ * for those before it, where a column alone is deep. */
+INLINE void take_by_level(certificate *c, input in, vf64 columns[][SUMS_MAX], int levels, vf64 *x,
+                          vf64 *rest) {
+    const int own = term_sums(in, levels), errors = error_sums(in, levels);
+    const int width = ROW(sums_of(in, levels)), count = COLUMNS(sums_of(in, levels));
     UNROLL
-    for (int l = 0; l < levels; l++) {
+    for (int l = 0; l < own; l++) {
         UNROLL
-        for (int k = 0; k < width; k++) deposit_at(c, columns[k % count], l, levels, &x[k]);
-        if (rest == NULL || (l == 0 && levels > 1)) continue;
+        for (int k = 0; k < width; k++) deposit_at(c, columns[k % count], l, own, &x[k]);
+        if (l >= errors) continue;
         UNROLL
-        for (int k = 0; k < width; k++) deposit_at(c, columns[k % count], l, levels, &rest[k]);
+        for (int k = 0; k < width; k++)
+            deposit_at(c, columns[k % count] + own, l, errors, &rest[k]);
     }
 }
 
 /* A row of vectors enters the columns, which get as many each. least: the least halves of all
  * terms, if they are looked at, or the least floats as integers; several, so that they overlap. */
-INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
-                     int levels, const char *a, const char *b, vi64 least[LEAST]) {
+INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][SUMS_MAX], int levels,
+                     const char *a, const char *b, vi64 least[LEAST]) {
     const size_t step = LANES * input_bytes(in);
-    const int width = ROW(levels), count = COLUMNS(levels);
+    const int width = ROW(sums_of(in, levels)), count = COLUMNS(sums_of(in, levels));
     const bool by_level = width > count;
     vf64 x[COLUMNS_MAX], rest[COLUMNS_MAX];
     UNROLL
@@ -323,11 +375,10 @@ INLINE void take_row(certificate *c, input in, bool looks, vf64 columns[][BF_LEV
         check_term(c, x[k]);
         if (looks && !looks_at_floats(in, width))
             least[k % LEAST] = least_halves(least[k % LEAST], (vi64)x[k]);
-        if (by_level) continue;
-        deposit(c, columns[k], 0, levels, x[k]);
-        if (in == IN_F64_PAIR) deposit(c, columns[k], levels > 1, levels, rest[k]);
+        x[k] = scaled(c, levels, x[k]);
+        if (!by_level) take_terms(c, in, columns[k], levels, x[k], rest[k]);
     }
-    if (by_level) deposit_by_level(c, columns, levels, x, in == IN_F64_PAIR ? rest : NULL);
+    if (by_level) take_by_level(c, in, columns, levels, x, rest);
     if (!looks || !looks_at_floats(in, width)) return;
     UNROLL
     for (int k = 0; k < width / 2; k++) {
@@ -343,9 +394,11 @@ INLINE void take_tail(certificate *c, input in, bool looks, vf64 *column, int le
     const size_t step = LANES * input_bytes(in);
     for (; n > 0; a += step, b += step) {
         const size_t part = n < LANES ? n : LANES;
-        vf64 term = take_terms(c, in, column, levels, load_part(in, a, part),
-                               load_part(in, input_is_pair(in) ? b : a, part));
-        if (looks) least[0] = least_halves(least[0], (vi64)term);
+        vf64 x = load_part(in, a, part), rest = {0};
+        if (input_is_pair(in)) x = multiply(c, in, x, load_part(in, b, part), &rest);
+        check_term(c, x);
+        if (looks) least[0] = least_halves(least[0], (vi64)x);
+        take_terms(c, in, column, levels, scaled(c, levels, x), rest);
         n -= part;
     }
 }
@@ -383,26 +436,61 @@ INLINE int64_t neg_zeros(input in, const char *a, const char *b, size_t n) {
     return sum;
 }
 
+/* How many bits the unit of sum i of a column is below that of the first. */
+INLINE int below_top(input in, int levels, int i) {
+    const bf_window_split s = bf_window_split_of(levels);
+    if (in != IN_F64_PAIR) return -bf_window_bottom(0, i);
+    return i < s.products ? s.step * i : s.below + s.step * (i - s.products);
+}
+
+/* Where sum i of a column starts. */
+INLINE vf64 sum_start(const certificate *c, input in, int levels, int bottom, int i) {
+    if (is_scaled(c, levels)) return window_start(0, i == levels - 1);
+    return window_start(bottom - below_top(in, levels, i), 0);
+}
+
 /* Adds to totals[] what the columns have gained since their start, and notes those that strayed
  * from its binade. */
-INLINE void fold(certificate *c, vf64 columns[][BF_LEVELS_MAX], int levels, int bottom,
+INLINE void fold(certificate *c, input in, vf64 columns[][SUMS_MAX], int levels, int bottom,
                  vu64 *totals) {
-    const int width = COLUMNS(levels);
+    const int all = sums_of(in, levels), count = COLUMNS(all);
     UNROLL
-    for (int l = 0; l < levels; l++) {
-        vi64 start = (vi64)window_start(bottom, l);
+    for (int i = 0; i < all; i++) {
+        vi64 start = (vi64)sum_start(c, in, levels, bottom, i);
         UNROLL
-        for (int k = 0; k < width; k++) {
-            vi64 sum = (vi64)columns[k][l];
-            totals[l] += (vu64)sum - (vu64)start;
+        for (int k = 0; k < count; k++) {
+            vi64 sum = (vi64)columns[k][i];
+            totals[i] += (vu64)sum - (vu64)start;
             c->strayed |= sum ^ start;
         }
     }
 }
 
+INLINE uint64_t sum_of_lanes(vu64 x) {
+    uint64_t sum = 0;
+    UNROLL
+    for (int i = 0; i < LANES; i++) sum += x[i];
+    return sum;
+}
+
+/* The totals of a column's sums as those of the window's levels: a sum between two levels is a
+ * multiple of the one above, and a rest. */
+INLINE void sums_by_level(input in, int levels, const vu64 *totals, int64_t *sums) {
+    const int step = BF_WINDOW_BITS + 1;
+    UNROLL
+    for (int l = 0; l < levels; l++) sums[l] = 0;
+    UNROLL
+    for (int i = 0; i < sums_of(in, levels); i++) {
+        const int below = below_top(in, levels, i), l = below / step, more = below % step;
+        const int64_t sum = (int64_t)sum_of_lanes(totals[i]);
+        sums[l] += sum >> more;
+        if (more > 0) sums[l + 1] += (sum & (((int64_t)1 << more) - 1)) << (step - more);
+    }
+}
+
 /* Computes a block of terms and takes its rows. Floats go through memory, which widens them. */
-INLINE void take_block(certificate *c, input in, bool looks, vf64 columns[][BF_LEVELS_MAX],
-                       int levels, term_blocks *terms, vi64 least[LEAST]) {
+INLINE void take_block(certificate *c, input in, bool looks, vf64 columns[][SUMS_MAX], int levels,
+                       term_blocks *terms, vi64 least[LEAST]) {
     const int vectors = BLOCK(in, levels), width = ROW(levels);
     const size_t step = LANES * input_bytes(in);
     vf64 block[COLUMNS_MAX] = {0}, stored[COLUMNS_MAX];
@@ -422,20 +510,21 @@ INLINE void take_block(certificate *c, input in, bool looks, vf64 columns[][BF_L
  * looks. */
 INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, const char *a,
                        const char *b, size_t n, int bottom, int64_t *sums, bool *may) {
-    const int width = ROW(levels), count = COLUMNS(levels);
+    const int all = sums_of(in, levels), width = ROW(all), count = COLUMNS(all);
     const size_t row = (size_t)width * LANES, row_bytes = row * input_bytes(in);
-    const size_t most = rows_of(levels) * (size_t)count / (size_t)width;
-    vu64 totals[BF_LEVELS_MAX];
+    const size_t most = rows_of(in, levels) * (size_t)count / (size_t)width;
+    vu64 totals[SUMS_MAX];
     vi64 least[LEAST] = {0};
     certificate c;
     UNROLL
-    for (int l = 0; l < levels; l++) totals[l] = (vu64){0};
-    certificate_begin(&c, HAS_FLAGS && levels == 1);
+    for (int i = 0; i < all; i++) totals[i] = (vu64){0};
+    certificate_begin(&c, flags_tell(in, levels, terms != NULL), bottom);
+    if (is_scaled(&c, levels) && bottom < LEAST_SCALED) return false;
     for (size_t left = n; left > 0;) {
-        vf64 columns[COLUMNS_MAX][BF_LEVELS_MAX];
+        vf64 columns[COLUMNS_MAX][SUMS_MAX];
         UNROLL
-        for (int l = 0; l < levels; l++) UNROLL
-        for (int k = 0; k < count; k++) columns[k][l] = window_start(bottom, l);
+        for (int i = 0; i < all; i++) UNROLL
+        for (int k = 0; k < count; k++) columns[k][i] = sum_start(&c, in, levels, bottom, i);
         size_t rows = left / row < most ? left / row : most;
         if (terms != NULL)
             for (size_t r = 0; r < rows; r += (size_t)(BLOCK(in, levels) / width))
@@ -448,26 +537,20 @@ INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, con
             b += row_bytes;
         }
         left -= rows * row;
-        if (terms == NULL && rows * (size_t)(width / count) + (size_t)width <= rows_of(levels) &&
-            left > 0) {
+        if (terms == NULL &&
+            rows * (size_t)(width / count) + (size_t)width <= rows_of(in, levels) && left > 0) {
             take_tail(&c, in, looks, columns[0], levels, a, b, left, least);
             left = 0;
         }
-        fold(&c, columns, levels, bottom, totals);
+        fold(&c, in, columns, levels, bottom, totals);
     }
     UNROLL
-    for (int l = 0; l < levels; l++) totals[l] = pinned(totals[l]);
+    for (int i = 0; i < all; i++) totals[i] = pinned(totals[i]);
     c.strayed = (vi64)pinned((vu64)c.strayed);
-    bool holds = certificate_holds(&c, bottom);
+    bool holds = certificate_holds(&c, bottom + greatest_bits(in, levels));
     int64_t strayed = 0;
     for (int i = 0; i < LANES; i++) strayed |= c.strayed[i];
-    UNROLL
-    for (int l = 0; l < levels; l++) {
-        uint64_t sum = 0;
-        UNROLL
-        for (int i = 0; i < LANES; i++) sum += totals[l][i];
-        sums[l] = (int64_t)sum;
-    }
+    sums_by_level(in, levels, totals, sums);
     if (looks) *may = may_be_neg_zero(least, looks_at_floats(in, width));
     return holds && (uint64_t)strayed >> 52 == 0;
 }
@@ -547,6 +630,22 @@ static bool dot_f32(const void *a, const void *b, size_t n, int bottom, int leve
                     int64_t *zeros) {
     return window_loop(IN_F32_PAIR, look_f32_pairs, a, b, n, bottom, levels, sums, zeros);
 }
+
+#if defined(CERTIFICATE_FLAGS) || defined(ROUND_QUIET)
+/* Does the certificate tell right from wrong here? Emulators may not model the flags. */
+static bool flags_work(void) {
+    double exact[LANES * 2] = {1, 0x1p-40}, lossy[LANES * 2] = {[LANES * 2 - 1] = 1 + 0x1p-52};
+    int64_t sums[BF_LEVELS_MAX];
+    unsigned saved;
+    __asm__ volatile("stmxcsr %0" : "=m"(saved) : : "memory");
+    bool works = sum_f64(exact, LANES * 2, -43, 1, sums, NULL) &&
+                 sums[0] == ((int64_t)1 << 43) + 8 &&
+                 !sum_f64(lossy, LANES * 2, -43, 1, sums, NULL) &&
+                 sum_f64(lossy, LANES * 2, -43, 2, sums, NULL);
+    __asm__ volatile("ldmxcsr %0" : : "m"(saved) : "memory");
+    return works;
+}
+#endif
 
 /* ---- products of two as factors -------------------------------------------------------------- */
 

@@ -14,8 +14,12 @@
 #include "rules/reduce/sum.h"
 
 enum {
-    BF_WINDOW_BITS = 43,    /* a level takes |x| <= 2^43 u */
-    BF_WINDOW_ROWS = 128,   /* deposits of |x| <= 2^43 u (or pairs of them) while S stays put */
+    BF_WINDOW_BITS = 43,  /* a level takes |x| <= 2^43 u */
+    BF_WINDOW_ROWS = 128, /* deposits of |x| <= 2^43 u (or pairs of them) while S stays put */
+    BF_SPLIT_BITS = 45,   /* in windows for products of doubles of 4 levels or more */
+    BF_SPLIT_ROWS = 32,
+    BF_SPLIT_STEP = BF_SPLIT_BITS + 2, /* from one level's u to the next */
+    BF_ERROR_BELOW = 53,
     BF_LEVELS_MAX = 6,      /* 263 bits: data spread over 2^+-100 */
     BF_WINDOW_TOP = 970,    /* greatest bottom of a level: 2^970 * 2^53 is finite with room */
     BF_WINDOW_LEAST = -1074 /* least bottom of a level */
@@ -41,6 +45,33 @@ BF_RULE int bf_window_span(int levels) {
     return BF_WINDOW_BITS + (levels - 1) * (BF_WINDOW_BITS + 1);
 }
 
+/* In a window for products of doubles these go down some of the levels, rounded, and their rounding
+ * errors, 2^-53 as large at most, go down others that begin `below` bits under the first. Both take
+ * |x| <= 2^bits u, and lie `step` bits apart; the totals are those of `levels` levels, as ever. */
+typedef struct bf_window_split {
+    int products, errors, below, bits, step;
+} bf_window_split;
+
+BF_RULE bf_window_split bf_window_split_of(int levels) {
+    bf_window_split s;
+    s.products = levels <= 2 ? levels : levels == 3 ? 2 : levels - 2;
+    s.errors = levels <= 2 ? 1 : s.products;
+    s.below = levels == 1 ? 0 : levels <= 3 ? BF_WINDOW_BITS + 1 : BF_ERROR_BELOW;
+    s.bits = levels <= 3 ? BF_WINDOW_BITS : BF_SPLIT_BITS;
+    s.step = levels <= 3 ? BF_WINDOW_BITS + 1 : BF_SPLIT_STEP;
+    return s;
+}
+
+/* What a window for terms of either kind takes at its top, and spans. */
+BF_RULE bf_extent bf_window_reach(bool split, int levels) {
+    const bool far = split && levels > 3;
+    bf_extent e;
+    e.top = far ? BF_SPLIT_BITS : BF_WINDOW_BITS;
+    e.least =
+        far ? -BF_ERROR_BELOW - BF_SPLIT_STEP * (levels - 3) : bf_window_bottom(0, levels - 1);
+    return e;
+}
+
 /* Moves a window so that its levels are doubles, and lie within the limbs. */
 BF_RULE int bf_window_clamp(int bottom, int levels, bf_layout layout) {
     int last = bf_window_bottom(bottom, levels - 1);
@@ -51,14 +82,14 @@ BF_RULE int bf_window_clamp(int bottom, int levels, bf_layout layout) {
     return bottom > most ? most : bottom;
 }
 
-/* Where the top level of a window of so many levels stands that holds e, within a layout; false:
- * it does not. What is to spare goes below, mostly: the more numbers, the closer to zero the least
+/* Where the top level of a window with this reach stands that holds e, within a layout; false: it
+ * does not. What is to spare goes below, mostly: the more numbers, the closer to zero the least
  * of them. */
-BF_RULE bool bf_window_place(bf_extent e, int levels, bf_layout layout, int *bottom) {
-    int spare = bf_window_span(levels) - (e.top - e.least);
-    *bottom =
-        bf_window_clamp(e.top - BF_WINDOW_BITS + (spare < 16 ? spare / 4 : 4), levels, layout);
-    return e.top <= *bottom + BF_WINDOW_BITS && e.least >= bf_window_bottom(*bottom, levels - 1);
+BF_RULE bool bf_window_place(bf_extent e, int levels, bf_extent reach, bf_layout layout,
+                             int *bottom) {
+    int spare = reach.top - reach.least - (e.top - e.least);
+    *bottom = bf_window_clamp(e.top - reach.top + (spare < 16 ? spare / 4 : 4), levels, layout);
+    return e.top <= *bottom + reach.top && e.least >= *bottom + reach.least;
 }
 
 #endif
