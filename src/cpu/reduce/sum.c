@@ -15,6 +15,7 @@ enum {
     SAMPLE_MOST = 256,
     MEASURED = 1024,  /* elements that are measured at a time */
     BLOCK = 2048,     /* elements copied at a time where they cannot be summed in place */
+    PRODUCTS = 8192,  /* products that are added at a time */
     TERMS = 512,      /* so many terms without their specials: fewer, for the stack's sake */
     CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
     CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits */
@@ -382,6 +383,18 @@ static void add_floats(const series *s) {
         add_series(s, bf_format_f32());
 }
 
+/* Adds products, a part at a time: the few smallest of many need a wider window than others. */
+static void add_products(const series *all) {
+    const size_t bytes = all->dtype == BF_F64 ? 8 : 4;
+    series s = *all;
+    for (size_t left = all->n; left > 0; left -= s.n) {
+        s.n = left < PRODUCTS ? left : PRODUCTS;
+        add_floats(&s);
+        s.a += s.n * bytes;
+        s.b += s.n * bytes;
+    }
+}
+
 /* Up to BF_SPAN floats at a (and b) enter the words, by their kind. */
 static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype, const char *a,
                           const char *b, size_t n, int64_t *words) {
@@ -401,7 +414,7 @@ static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype
         s.b = job->kind == BF_KIND_DOT ? b : a;
         s.layout = shape.products;
         s.limbs = words + shape.products_at;
-        add_floats(&s);
+        add_products(&s);
     }
 }
 
