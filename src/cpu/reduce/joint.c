@@ -3,17 +3,18 @@
  * two of them with the product of the others, which two doubles hold: p = x y rounded, and
  * e = x y - p.
  *
- * What does not suit (products that leave the range of doubles, elements that no window holds)
- * goes by the rules, element by element. */
+ * Terms that no window holds are added by exponent. Factors whose product leaves the range of
+ * doubles go by the rules, element by element, and so do few elements that fit no window. */
 #include "cpu/reduce/reduce.h"
 
 #include "rules/number/wide.h"
 #include "rules/reduce/sum.h"
 
 enum {
-    SPAN = 4096,     /* pairs whose parts are absorbed in turn, from the cache */
-    BLOCK = 896,     /* elements that are copied, or multiplied, at a time */
-    RULES_BELOW = 8, /* elements that no window holds, and those of fewer */
+    SPAN = 4096,         /* pairs whose parts are absorbed in turn, from the cache */
+    BLOCK = 896,         /* elements that are copied, or multiplied, at a time */
+    RULES_BELOW = 8,     /* elements for which a window is not worth finding */
+    EXPONENTS_FROM = 64, /* elements for which bins are worth emptying */
     CARRY_SPANS = 16,
     SAMPLE = 64,     /* so many pairs choose the first window */
     SPARE = 5,       /* with bits to spare for others that are smaller */
@@ -255,7 +256,8 @@ typedef struct measures {
     reach of[FACTORS];
 } measures;
 
-/* Sums a term in the window that fitted last, in one by a sample, or in one by all pairs. */
+/* Sums a term in the window that fitted last, in one by a sample, or in one by all pairs. False: no
+ * window holds it, or there is a NaN or infinity. */
 static bool find_sums(const joint *j, const span *s, const char *const at[], int t, measures *m,
                       bf_window_memory *w, int64_t *sums) {
     const term *of = &j->terms[t];
@@ -269,6 +271,7 @@ static bool find_sums(const joint *j, const span *s, const char *const at[], int
         if (m->n < wanted && !measure_factors(j, s, wanted, m->of)) return false;
         if (m->n < wanted) m->n = wanted;
         bool found = find_window(j, t, m->of, w), fits = false;
+        if (!found) return false; /* more pairs fit none, either */
         while (found && !(fits = sum_term(j, of, at, s->n, w, sums)) && m->n == s->n &&
                terms_of(j, of) == BF_TERMS_SPLIT)
             found = bf_window_widen(BF_TERMS_SPLIT, j->to[t]->layout, w);
@@ -279,15 +282,43 @@ static bool find_sums(const joint *j, const span *s, const char *const at[], int
     return true;
 }
 
-/* Adds all terms of a span, whose factors are at `at`. False, with nothing done: there is a NaN, an
- * infinity or a term that no window holds. */
+static bool is_finite(const span *s, const char *x) {
+    const bf_format f = bf_format_of(s->dtype);
+    const uint64_t inf = bf_format_inf(f);
+    const int bytes = bf_dtype_bytes(s->dtype);
+    uint64_t odd = 0;
+    for (size_t i = 0; x != NULL && i < s->n; i++)
+        odd |= (bf_load_bits(x + i * (size_t)bytes, bytes) & inf) == inf;
+    return odd == 0;
+}
+
+/* Adds a term of finite factors by exponent. Not inlined, for the sake of the stack. */
+static __attribute__((noinline)) void add_by_exponent(const joint *j, const span *s,
+                                                      const char *const at[], int t) {
+    const term *of = &j->terms[t];
+    const bf_part *to = j->to[t];
+    int64_t zeros;
+    bf_sum_by_exponent(j->reducer->isa, is_wide(j, of) ? BF_F64 : BF_F32, at[of->x],
+                       of->y == ONE ? NULL : at[of->y], s->n, to->layout.exponent - of->twice,
+                       j->words + to->at, &zeros);
+}
+
+/* Adds all terms of a span, whose factors are at `at`. False, with nothing done: there is a NaN or
+ * an infinity, or one of a few terms fits no window. */
 static bool add_terms(const joint *j, const span *s, const char *const at[]) {
     int64_t sums[BF_JOINT_SUMS][BF_LEVELS_MAX];
     bf_window_memory windows[BF_JOINT_SUMS];
+    bool held[BF_JOINT_SUMS], all = true;
     measures m = {0};
     for (int t = 0; t < j->count; t++)
-        if (!find_sums(j, s, at, t, &m, &windows[t], sums[t])) return false;
-    for (int t = 0; t < j->count; t++) add_sums(j, t, &windows[t], sums[t]);
+        all &= held[t] = find_sums(j, s, at, t, &m, &windows[t], sums[t]);
+    if (!all && (s->n < EXPONENTS_FROM || !is_finite(s, s->a) || !is_finite(s, s->b))) return false;
+    for (int t = 0; t < j->count; t++) {
+        if (held[t])
+            add_sums(j, t, &windows[t], sums[t]);
+        else
+            add_by_exponent(j, s, at, t);
+    }
     return true;
 }
 
@@ -312,16 +343,6 @@ static __attribute__((noinline)) bool add_products(const joint *j, const span *s
 static span cut(const span *s, size_t first, size_t n) {
     const size_t at = first * (size_t)bf_dtype_bytes(s->dtype);
     return (span){s->dtype, s->a + at, s->b != NULL ? s->b + at : NULL, n};
-}
-
-static bool is_finite(const span *s, const char *x) {
-    const bf_format f = bf_format_of(s->dtype);
-    const uint64_t inf = bf_format_inf(f);
-    const int bytes = bf_dtype_bytes(s->dtype);
-    uint64_t odd = 0;
-    for (size_t i = 0; x != NULL && i < s->n; i++)
-        odd |= (bf_load_bits(x + i * (size_t)bytes, bytes) & inf) == inf;
-    return odd == 0;
 }
 
 static void absorb_floats(joint *j, const span *s);

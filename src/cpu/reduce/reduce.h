@@ -145,6 +145,11 @@ typedef struct bf_reducer {
  * and after. */
 void bf_sum_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int64_t n,
                    int64_t *words);
+/* Adds the sum of n <= BF_SPAN doubles or floats, or of their products with those at b (unless that
+ * is NULL), to limbs whose last bit weighs 2^exponent, by exponent. *zeros becomes the number of
+ * terms that are -0. False, with nothing done: there is a NaN or infinity. */
+bool bf_sum_by_exponent(const bf_isa *isa, bf_dtype dtype, const char *a, const char *b, size_t n,
+                        int exponent, int64_t *limbs, int64_t *zeros);
 /* Adds the sum of n integers of at most 64 bits, n <= BF_SPAN, or of their products with those at
  * b, to limbs. There are loops. */
 void bf_integers_add(const bf_isa *isa, bf_dtype dtype, const void *a, const void *b, size_t n,

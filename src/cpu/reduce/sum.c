@@ -87,18 +87,25 @@ static bf_i128 exponent_total(bf_exponent_sum sum) {
     return sum.low + sum.high * ((bf_i128)1 << BF_EXPONENT_LOW);
 }
 
-/* False: there is a NaN or infinity, and nothing is done. */
-static bool add_by_exponent(const series *s) {
-    const bf_reduce_loops *loops = s->reducer->isa->reduce;
-    const bool pairs = s->b != NULL && s->dtype == BF_F64;
+bool bf_sum_by_exponent(const bf_isa *isa, bf_dtype dtype, const char *a, const char *b, size_t n,
+                        int exponent, int64_t *limbs, int64_t *zeros) {
     const bf_exponent_loop loop =
-        s->dtype == BF_F64 ? loops->by_exponent_f64 : loops->by_exponent_f32;
+        dtype == BF_F64 ? isa->reduce->by_exponent_f64 : isa->reduce->by_exponent_f32;
+    const bool pairs = b != NULL && dtype == BF_F64;
     const int unit = pairs ? BF_EXPONENT_UNIT_PAIRS : BF_EXPONENT_UNIT;
     bf_exponent_sum sums[BF_EXPONENT_BINS_PAIRS];
-    int64_t zeros;
-    if (!loop(s->a, s->b, s->n, sums, &zeros)) return false;
+    if (!loop(a, b, n, sums, zeros)) return false;
     for (int k = 0; k < (pairs ? BF_EXPONENT_BINS_PAIRS : BF_EXPONENT_BINS); k++)
-        bf_limbs_add_wide(s->limbs, unit + 32 * k - s->layout.exponent, exponent_total(sums[k]));
+        bf_limbs_add_wide(limbs, unit + 32 * k - exponent, exponent_total(sums[k]));
+    return true;
+}
+
+/* False: there is a NaN or infinity, and nothing is done. */
+static bool add_by_exponent(const series *s) {
+    int64_t zeros;
+    if (!bf_sum_by_exponent(s->reducer->isa, s->dtype, s->a, s->b, s->n, s->layout.exponent,
+                            s->limbs, &zeros))
+        return false;
     if (s->zeros == NULL) return true;
     *s->zeros += zeros;
     s->reducer->mixed |= zeros < (int64_t)s->n;
