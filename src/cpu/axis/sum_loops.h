@@ -34,18 +34,21 @@ typedef struct certificates {
     certificate sum, square;
 } certificates;
 
+/* Flags tell of both sums, or of neither. */
 INLINE void certificates_begin(certificates *c, wanted w) {
-    certificate_begin(&c->sum, false, w.bottom);
-    if (w.squares > 0) certificate_begin(&c->square, false, w.squares_bottom);
+    const bool plain =
+        flags_tell(w.in, w.levels, false) && (w.squares == 0 || flags_tell(w.in, w.squares, false));
+    certificate_begin(&c->sum, plain, w.bottom);
+    if (w.squares > 0) certificate_begin(&c->square, plain, w.squares_bottom);
 }
 
 /* A vector of floats enters a column, and their squares, of 48 bits, do. */
 INLINE void take_moments(certificates *c, wanted w, column *to, vf64 x) {
     check_term(&c->sum, x);
-    deposit(&c->sum, to->sum, w.levels, x);
+    deposit(&c->sum, to->sum, w.levels, scaled(&c->sum, w.levels, x));
     x = x * x;
     check_term(&c->square, x);
-    deposit(&c->square, to->square, w.squares, x);
+    deposit(&c->square, to->square, w.squares, scaled(&c->square, w.squares, x));
 }
 
 /* A vector of elements, or of products of x and y, enters a column. The errors of products enter
@@ -54,7 +57,7 @@ INLINE void take_sums(certificate *c, wanted w, vf64 *sums, vf64 x, vf64 y) {
     vf64 rest;
     if (input_is_pair(w.in)) x = multiply(c, w.in, x, y, &rest);
     check_term(c, x);
-    deposit(c, sums, w.levels, x);
+    deposit(c, sums, w.levels, scaled(c, w.levels, x));
     if (w.in == IN_F64_PAIR)
         deposit(c, w.levels > 1 ? sums + 1 : sums, w.levels > 1 ? w.levels - 1 : 1, rest);
 }
@@ -82,11 +85,12 @@ INLINE void take_part(certificates *c, wanted w, column *to, const char *a, cons
     take_wanted(c, w, to, x, y);
 }
 
-INLINE void start_column(column *x, wanted w) {
+INLINE void start_column(const certificates *c, column *x, wanted w) {
     UNROLL
-    for (int l = 0; l < w.levels; l++) x->sum[l] = window_start(w.bottom, l);
+    for (int l = 0; l < w.levels; l++) x->sum[l] = level_start(&c->sum, w.levels, w.bottom, l);
     UNROLL
-    for (int l = 0; l < w.squares; l++) x->square[l] = window_start(w.squares_bottom, l);
+    for (int l = 0; l < w.squares; l++)
+        x->square[l] = level_start(&c->square, w.squares, w.squares_bottom, l);
 }
 
 /* Adds to gained[] what the sums of a column have gained since their start, and notes lanes that
@@ -94,7 +98,7 @@ INLINE void start_column(column *x, wanted w) {
 INLINE void fold_sums(certificate *c, const vf64 *sums, int levels, int bottom, vu64 *gained) {
     UNROLL
     for (int l = 0; l < levels; l++) {
-        vi64 start = (vi64)window_start(bottom, l), sum = (vi64)sums[l];
+        vi64 start = (vi64)level_start(c, levels, bottom, l), sum = (vi64)sums[l];
         gained[l] += (vu64)sum - (vu64)start;
         c->strayed |= sum ^ start;
     }
@@ -164,7 +168,7 @@ INLINE void sum_strip(certificates *c, wanted w, int width, const bf_columns *x,
     const char *a = x->a + at * input_bytes(w.in), *b = x->b + at * input_bytes(w.in);
     column columns[STRIP];
     UNROLL
-    for (int k = 0; k < width; k++) start_column(&columns[k], w);
+    for (int k = 0; k < width; k++) start_column(c, &columns[k], w);
     for (int64_t r = 0; r < rows; r++) {
         prefetch(a + ahead, (size_t)width * step);
         if (input_is_pair(w.in) && b != a)
@@ -192,7 +196,7 @@ INLINE void sum_rest(certificates *c, wanted w, const bf_columns *x, int64_t row
     column last;
     gain gained;
     clear_gain(&gained, w);
-    start_column(&last, w);
+    start_column(c, &last, w);
     for (int64_t r = 0; r < rows; r++, a += x->a_step, b += x->b_step)
         take_part(c, w, &last, a, b, n);
     fold_column(c, &last, w, &gained);
@@ -232,7 +236,7 @@ INLINE void sum_fibre(certificates *c, wanted w, const char *a, const char *b, s
     while (n >= SEVERAL * row) {
         size_t rows = n / row < BF_WINDOW_ROWS ? n / row : BF_WINDOW_ROWS;
         UNROLL
-        for (int k = 0; k < width; k++) start_column(&columns[k], w);
+        for (int k = 0; k < width; k++) start_column(c, &columns[k], w);
         for (size_t r = 0; r < rows; r++) {
             prefetch_row(a, (size_t)width * step);
             UNROLL
@@ -243,7 +247,7 @@ INLINE void sum_fibre(certificates *c, wanted w, const char *a, const char *b, s
         for (int k = 0; k < width; k++) fold_column(c, &columns[k], w, gained);
         n -= rows * row;
     }
-    start_column(&columns[0], w);
+    start_column(c, &columns[0], w);
     for (; n >= LANES; n -= LANES, a += step, b += step) {
         prefetch_row(a, step);
         take_vector(c, w, &columns[0], a, b);
@@ -296,7 +300,7 @@ INLINE bool are_even(const int64_t *lengths) {
 /* Sets totals to the sums of LANES stretches of one length, each in a lane. */
 INLINE void sum_even(certificates *c, wanted w, const bf_stretches *x, int at, gain *gained) {
     column lanes;
-    start_column(&lanes, w);
+    start_column(c, &lanes, w);
     for (size_t i = 0; i < (size_t)x->length[at]; i++) {
         vf64 a = gather(w, x->a + at, i);
         take_wanted(c, w, &lanes, a, input_is_pair(w.in) ? gather(w, x->b + at, i) : a);

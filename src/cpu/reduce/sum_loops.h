@@ -153,8 +153,6 @@ INLINE bool flags_tell(input in, int levels, bool computed) {
     return HAS_FLAGS && levels == 1;
 }
 
-enum { LEAST_SCALED = -1022 }; /* the least bottom with a scale that is a double */
-
 INLINE size_t rows_of(input in, int levels) {
     if (in == IN_F64_PAIR && levels > 3) return BF_SPLIT_ROWS;
     return levels == 1 ? (size_t)ONE_LEVEL_ROWS : (size_t)BF_WINDOW_ROWS;
@@ -205,12 +203,13 @@ typedef struct certificate {
     vi64 strayed;
     vi64 left;              /* bits of what the last level left over */
     vf64 largest, smallest; /* |x|; |factors| other than 0 */
-    vf64 unit;              /* 1 / u of the first level */
-    bool plain;             /* flags tell all */
+    vf64 unit;  /* 1 / u of the first level; infinite, which nothing fits, if too large */
+    bool plain; /* flags tell all */
 } certificate;
 
 INLINE void certificate_begin(certificate *c, bool plain, int bottom) {
-    const vf64 unit = (vf64)(((uint64_t)(1023 - bottom) << 52) - (vu64){0});
+    const uint64_t field = bottom > -1024 ? (uint64_t)(1023 - bottom) : 2047; /* infinite */
+    const vf64 unit = (vf64)((field << 52) - (vu64){0});
     *c = (certificate){.smallest = broadcast(1.0), .plain = plain, .unit = unit};
     clear_flags();
 }
@@ -443,9 +442,12 @@ INLINE int below_top(input in, int levels, int i) {
     return i < s.products ? s.step * i : s.below + s.step * (i - s.products);
 }
 
-/* Where sum i of a column starts. */
+/* Where the sum of a level starts, and of any sum of a column. */
+INLINE vf64 level_start(const certificate *c, int levels, int bottom, int l) {
+    return is_scaled(c, levels) ? window_start(0, l == levels - 1) : window_start(bottom, l);
+}
 INLINE vf64 sum_start(const certificate *c, input in, int levels, int bottom, int i) {
-    if (is_scaled(c, levels)) return window_start(0, i == levels - 1);
+    if (in != IN_F64_PAIR) return level_start(c, levels, bottom, i);
     return window_start(bottom - below_top(in, levels, i), 0);
 }
 
@@ -519,7 +521,6 @@ INLINE bool window_sum(input in, int levels, bool looks, term_blocks *terms, con
     UNROLL
     for (int i = 0; i < all; i++) totals[i] = (vu64){0};
     certificate_begin(&c, flags_tell(in, levels, terms != NULL), bottom);
-    if (is_scaled(&c, levels) && bottom < LEAST_SCALED) return false;
     for (size_t left = n; left > 0;) {
         vf64 columns[COLUMNS_MAX][SUMS_MAX];
         UNROLL
