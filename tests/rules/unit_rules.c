@@ -337,15 +337,17 @@ static void window_levels_meet(void **unused) {
         assert_int_equal(bf_window_bottom(0, l - 1) - bf_window_bottom(0, l), BF_WINDOW_BITS + 1);
     assert_int_equal(bf_window_span(1), BF_WINDOW_BITS);
     assert_int_equal(bf_window_span(3) - bf_window_span(2), BF_WINDOW_BITS + 1);
-    for (int levels = 1; levels <= BF_LEVELS_MAX; levels++) {
-        const bf_window_split split = bf_window_split_of(levels);
-        const bf_extent reach = bf_window_reach(true, levels);
-        assert_int_equal(reach.top, split.bits);
-        assert_int_equal(reach.least, -split.below - split.step * (split.errors - 1));
-        assert_true(reach.least >= bf_window_bottom(0, levels - 1));
+    for (int number = 1; number <= BF_SPLITS; number++) {
+        const bf_window_split split = bf_window_split_of(number);
+        const bf_extent reach = bf_window_reach(true, number);
+        assert_true(split.levels <= BF_LEVELS_MAX);
+        assert_true(reach.least >= bf_window_bottom(0, split.levels - 1));
+        assert_true(-split.step * (split.products - 1) >= bf_window_bottom(0, split.levels - 1));
+        assert_true(number == 1 || reach.least <= bf_window_reach(true, number - 1).least);
+    }
+    for (int levels = 1; levels <= BF_LEVELS_MAX; levels++)
         assert_int_equal(bf_window_span(levels),
                          bf_window_reach(false, levels).top - bf_window_reach(false, levels).least);
-    }
 }
 
 /* ---- ratios ---------------------------------------------------------------------------------- */

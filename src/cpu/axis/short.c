@@ -22,8 +22,8 @@ static bf_dot_loop dot_loop(const bf_isa *isa, bf_sum_input in) {
     return in == BF_SUM_F64_PAIRS ? isa->reduce->dot_f64 : isa->reduce->dot_f32;
 }
 
-/* Adds up the terms in this window. */
-static bool sum_in_window(const bf_isa *isa, const bf_job *job, const bf_axis_sum *sum,
+/* Adds up the terms in this window, which then is one of as many levels as there are totals. */
+static bool sum_in_window(const bf_isa *isa, const bf_job *job, bf_axis_sum *sum,
                           int64_t filled[][BF_FILL]) {
     const size_t n = (size_t)job->count;
     const int bottom = sum->window.bottom, levels = sum->window.levels;
@@ -32,8 +32,10 @@ static bool sum_in_window(const bf_isa *isa, const bf_job *job, const bf_axis_su
     if (!(sum->pairs ? dot_loop(isa, sum->input)(job->a, b, n, bottom, levels, totals, NULL)
                      : sum_loop(isa, sum->input)(job->a, n, bottom, levels, totals, NULL)))
         return false;
-    memset(filled, 0, (size_t)levels * sizeof *filled);
-    for (int l = 0; l < levels; l++) filled[l][0] = totals[l];
+    if (sum->input == BF_SUM_F64_PAIRS)
+        sum->window.levels = bf_window_totals(BF_TERMS_SPLIT, levels);
+    memset(filled, 0, (size_t)sum->window.levels * sizeof *filled);
+    for (int l = 0; l < sum->window.levels; l++) filled[l][0] = totals[l];
     return true;
 }
 

@@ -244,7 +244,7 @@ static bool sum_term(const joint *j, const term *t, const char *const at[], size
 
 static void add_sums(const joint *j, int t, const bf_window_memory *w, const int64_t *sums) {
     const bf_part *to = j->to[t];
-    for (int l = 0; l < w->levels; l++)
+    for (int l = 0; l < bf_window_totals(terms_of(j, &j->terms[t]), w->levels); l++)
         bf_limbs_add_signed(
             j->words + to->at,
             bf_window_bottom(w->bottom, l) + j->terms[t].twice - to->layout.exponent, sums[l]);

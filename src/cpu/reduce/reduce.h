@@ -102,9 +102,11 @@ typedef struct bf_window_memory {
 } bf_window_memory;
 
 /* Products of doubles are split into what they round to and the errors of that, which in the loops
- * of reductions go down levels of their own. Loops along axes add them in the levels of all. */
+ * of reductions go down levels of their own: `levels` is the number of a split then, and has totals
+ * of other levels. Loops along axes add them in the levels of all. */
 typedef enum bf_window_terms { BF_TERMS_WHOLE, BF_TERMS_SPLIT } bf_window_terms;
 int bf_window_span_of(bf_window_terms terms, int levels);
+int bf_window_totals(bf_window_terms terms, int levels);
 
 /* For loops of other primitives, over floats, those of 16 bits as the f32 that they equal; b: the
  * other factors, NULL for a sum.

@@ -15,7 +15,7 @@ enum {
     SAMPLE_MOST = 256,
     MEASURED = 1024,  /* elements that are measured at a time */
     BLOCK = 2048,     /* elements copied at a time where they cannot be summed in place */
-    PRODUCTS = 8192,  /* products that are added at a time */
+    PRODUCTS = 8192,  /* products that enter a window at a time */
     TERMS = 512,      /* so many terms without their specials: fewer, for the stack's sake */
     CARRY_SPANS = 16, /* spans between carries: far from 2^30 additions */
     CREDIT_MAX = 4,   /* a window is given up once misfits outweigh fits */
@@ -152,15 +152,24 @@ static inline int span_of(bf_window_terms terms, int levels) {
     return reach.top - reach.least;
 }
 
+static int most_levels(bf_window_terms terms) {
+    return terms == BF_TERMS_SPLIT ? BF_SPLITS : BF_LEVELS_MAX;
+}
+
+int bf_window_totals(bf_window_terms terms, int levels) {
+    return terms == BF_TERMS_SPLIT ? bf_window_split_of(levels).levels : levels;
+}
+
 int bf_window_span_of(bf_window_terms terms, int levels) { return span_of(terms, levels); }
 
 bool bf_window_fit(bf_extent e, bf_window_terms terms, bf_layout layout, bf_window_memory *window) {
     int levels = 1;
-    while (levels <= BF_LEVELS_MAX && span_of(terms, levels) < e.top - e.least) levels++;
-    if (levels > BF_LEVELS_MAX) return false;
+    while (levels <= most_levels(terms) && span_of(terms, levels) < e.top - e.least) levels++;
+    if (levels > most_levels(terms)) return false;
     window->levels = levels;
     window->credit = CREDIT_MAX;
-    return bf_window_place(e, levels, bf_window_reach(terms == BF_TERMS_SPLIT, levels), layout,
+    return bf_window_place(e, bf_window_totals(terms, levels),
+                           bf_window_reach(terms == BF_TERMS_SPLIT, levels), layout,
                            &window->bottom);
 }
 
@@ -175,16 +184,21 @@ static bool choose_window(bf_extent e, bf_window_terms terms, int one_level, bf_
 }
 
 bool bf_window_widen(bf_window_terms terms, bf_layout layout, bf_window_memory *window) {
-    if (window->levels == 0 || window->levels == BF_LEVELS_MAX) return false;
+    if (window->levels == 0 || window->levels == most_levels(terms)) return false;
     const int more =
         bf_window_span_of(terms, window->levels + 1) - bf_window_span_of(terms, window->levels);
     window->levels++;
     window->credit = CREDIT_MAX;
-    window->bottom = bf_window_clamp(window->bottom + more / 2, window->levels, layout);
+    window->bottom =
+        bf_window_clamp(window->bottom + more / 2, bf_window_totals(terms, window->levels), layout);
     return true;
 }
 
 /* --- by windows --- */
+
+static bf_window_terms terms_of(bf_dtype dtype, bool pairs) {
+    return dtype == BF_F64 && pairs ? BF_TERMS_SPLIT : BF_TERMS_WHOLE;
+}
 
 static bool call_loop(const series *s, const bf_window_memory *window, int64_t *sums,
                       int64_t *zeros) {
@@ -207,12 +221,11 @@ static int64_t count_if_all(const series *s, const bf_window_memory *window, boo
 }
 
 /* Adds what a loop has summed. Returns whether that is 0. */
-static bool add_window(bf_layout layout, int64_t *limbs, const bf_window_memory *window,
+static bool add_window(bf_layout layout, int64_t *limbs, int bottom, int levels,
                        const int64_t *sums) {
     bool zero = true;
-    for (int l = 0; l < window->levels; l++) {
-        int position = bf_window_bottom(window->bottom, l) - layout.exponent;
-        bf_limbs_add_signed(limbs, position, sums[l]);
+    for (int l = 0; l < levels; l++) {
+        bf_limbs_add_signed(limbs, bf_window_bottom(bottom, l) - layout.exponent, sums[l]);
         zero &= sums[l] == 0;
     }
     return zero;
@@ -221,7 +234,8 @@ static bool add_window(bf_layout layout, int64_t *limbs, const bf_window_memory 
 static bool add_in_window(const series *s, const bf_window_memory *window) {
     int64_t sums[BF_LEVELS_MAX], zeros = 0;
     if (!call_loop(s, window, sums, s->zeros && s->every ? &zeros : NULL)) return false;
-    bool zero = add_window(s->layout, s->limbs, window, sums);
+    const int totals = bf_window_totals(terms_of(s->dtype, s->b != NULL), window->levels);
+    bool zero = add_window(s->layout, s->limbs, window->bottom, totals, sums);
     if (s->zeros) *s->zeros += s->every ? zeros : count_if_all(s, window, zero);
     return true;
 }
@@ -261,10 +275,6 @@ static void add_wide(const series *s, bf_format f) {
 }
 
 static int one_level_of(const series *s) { return s->reducer->isa->reduce->one_level_bits; }
-
-static bf_window_terms terms_of(bf_dtype dtype, bool pairs) {
-    return dtype == BF_F64 && pairs ? BF_TERMS_SPLIT : BF_TERMS_WHOLE;
-}
 
 /* The remembered window did not fit: finds one that does, or goes without. Products of doubles with
  * few bits may take more levels than their extent says. */
@@ -368,6 +378,19 @@ void bf_window_settle(bf_window_memory *memory, const bf_window_memory *found, b
 
 /* ---- all paths ------------------------------------------------------------------------------- */
 
+/* Adds products that have a window, a part at a time: the few smallest of many need a wider one
+ * than others. */
+static void add_parts(const series *all, bf_format f) {
+    const size_t bytes = all->dtype == BF_F64 ? 8 : 4;
+    series s = *all;
+    for (size_t left = all->n; left > 0; left -= s.n) {
+        s.n = left < PRODUCTS ? left : PRODUCTS;
+        add_series(&s, f);
+        s.a += s.n * bytes;
+        s.b += s.n * bytes;
+    }
+}
+
 static void add_series(const series *s, bf_format f) {
     bf_window_memory *memory = s->memory;
     if (s->n < RULES_BELOW || s->reducer->isa->reduce->sum_f64 == NULL) {
@@ -375,6 +398,10 @@ static void add_series(const series *s, bf_format f) {
         return;
     }
     if (memory->levels == 0) guess_window(s, memory);
+    if (memory->levels > 0 && s->b != NULL && s->n > PRODUCTS) {
+        add_parts(s, f);
+        return;
+    }
     if (memory->levels > 0 && add_in_window(s, memory)) {
         if (memory->credit < CREDIT_MAX) memory->credit++;
         return;
@@ -388,18 +415,6 @@ static void add_floats(const series *s) {
         add_series(s, bf_format_f64());
     else
         add_series(s, bf_format_f32());
-}
-
-/* Adds products, a part at a time: the few smallest of many need a wider window than others. */
-static void add_products(const series *all) {
-    const size_t bytes = all->dtype == BF_F64 ? 8 : 4;
-    series s = *all;
-    for (size_t left = all->n; left > 0; left -= s.n) {
-        s.n = left < PRODUCTS ? left : PRODUCTS;
-        add_floats(&s);
-        s.a += s.n * bytes;
-        s.b += s.n * bytes;
-    }
 }
 
 /* Up to BF_SPAN floats at a (and b) enter the words, by their kind. */
@@ -421,7 +436,7 @@ static void absorb_floats(bf_reducer *reducer, const bf_job *job, bf_dtype dtype
         s.b = job->kind == BF_KIND_DOT ? b : a;
         s.layout = shape.products;
         s.limbs = words + shape.products_at;
-        add_products(&s);
+        add_floats(&s);
     }
 }
 
@@ -560,7 +575,7 @@ bool bf_sum_absorb_computed(bf_reducer *reducer, const bf_computed *terms, int64
         !loop(terms, (size_t)n, window->bottom, window->levels, sums))
         return false;
     if (window->credit < CREDIT_MAX) window->credit++;
-    add_window(shape.sum, words + shape.sum_at, window, sums);
+    add_window(shape.sum, words + shape.sum_at, window->bottom, window->levels, sums);
     reducer->mixed = true;
     words[BF_SUM_COUNT] += n;
     bf_sum_carry(BF_KIND_SUM, dtype, words);

@@ -479,8 +479,9 @@ INLINE uint64_t sum_of_lanes(vu64 x) {
  * multiple of the one above, and a rest. */
 INLINE void sums_by_level(input in, int levels, const vu64 *totals, int64_t *sums) {
     const int step = BF_WINDOW_BITS + 1;
+    const int count = in == IN_F64_PAIR ? bf_window_split_of(levels).levels : levels;
     UNROLL
-    for (int l = 0; l < levels; l++) sums[l] = 0;
+    for (int l = 0; l < count; l++) sums[l] = 0;
     UNROLL
     for (int i = 0; i < sums_of(in, levels); i++) {
         const int below = below_top(in, levels, i), l = below / step, more = below % step;
@@ -565,7 +566,10 @@ INLINE bool window_sum_levels(input in, bool looks, term_blocks *terms, const vo
     case 3: return window_sum(in, 3, looks, terms, a, b, n, bottom, sums, may);
     case 4: return window_sum(in, 4, looks, terms, a, b, n, bottom, sums, may);
     case 5: return window_sum(in, 5, looks, terms, a, b, n, bottom, sums, may);
-    default: return window_sum(in, 6, looks, terms, a, b, n, bottom, sums, may);
+    case 6: return window_sum(in, 6, looks, terms, a, b, n, bottom, sums, may);
+    default:
+        return in == IN_F64_PAIR &&
+               window_sum(in, BF_SPLITS, looks, terms, a, b, n, bottom, sums, may);
     }
 }
 

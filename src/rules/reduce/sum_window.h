@@ -16,7 +16,8 @@
 enum {
     BF_WINDOW_BITS = 43,  /* a level takes |x| <= 2^43 u */
     BF_WINDOW_ROWS = 128, /* deposits of |x| <= 2^43 u (or pairs of them) while S stays put */
-    BF_SPLIT_BITS = 45,   /* in windows for products of doubles of 4 levels or more */
+    BF_SPLITS = 7,
+    BF_SPLIT_BITS = 45, /* from the fourth split on */
     BF_SPLIT_ROWS = 32,
     BF_SPLIT_STEP = BF_SPLIT_BITS + 2, /* from one level's u to the next */
     BF_ERROR_BELOW = 53,
@@ -45,30 +46,33 @@ BF_RULE int bf_window_span(int levels) {
     return BF_WINDOW_BITS + (levels - 1) * (BF_WINDOW_BITS + 1);
 }
 
-/* In a window for products of doubles these go down some of the levels, rounded, and their rounding
- * errors, 2^-53 as large at most, go down others that begin `below` bits under the first. Both take
- * |x| <= 2^bits u, and lie `step` bits apart; the totals are those of `levels` levels, as ever. */
+/* In a window for products of doubles these, rounded, go down levels of their own, and their
+ * rounding errors, 2^-53 as large at most, down others that begin `below` bits under the first.
+ * Both take |x| <= 2^bits u, and lie `step` bits apart. The sums at all of these are totals of
+ * `levels` levels of other windows. Such splits are numbered from 1 to BF_SPLITS, in place of
+ * levels. */
 typedef struct bf_window_split {
-    int products, errors, below, bits, step;
+    int products, errors, below, bits, step, levels;
 } bf_window_split;
 
-BF_RULE bf_window_split bf_window_split_of(int levels) {
+BF_RULE bf_window_split bf_window_split_of(int number) {
+    const bool far = number > 3;
     bf_window_split s;
-    s.products = levels <= 2 ? levels : levels == 3 ? 2 : levels - 2;
-    s.errors = levels <= 2 ? 1 : s.products;
-    s.below = levels == 1 ? 0 : levels <= 3 ? BF_WINDOW_BITS + 1 : BF_ERROR_BELOW;
-    s.bits = levels <= 3 ? BF_WINDOW_BITS : BF_SPLIT_BITS;
-    s.step = levels <= 3 ? BF_WINDOW_BITS + 1 : BF_SPLIT_STEP;
+    s.products = number == 1 ? 1 : far ? (number + 1) / 2 : 2;
+    s.errors = number < 3 ? 1 : number < 5 ? 2 : number - 3;
+    s.below = number == 1 ? 0 : far ? BF_ERROR_BELOW : BF_WINDOW_BITS + 1;
+    s.bits = far ? BF_SPLIT_BITS : BF_WINDOW_BITS;
+    s.step = far ? BF_SPLIT_STEP : BF_WINDOW_BITS + 1;
+    s.levels = far ? s.errors + 2 : number;
     return s;
 }
 
-/* What a window for terms of either kind takes at its top, and spans. */
+/* What a window of so many levels, or with this split, takes at its top, and spans. */
 BF_RULE bf_extent bf_window_reach(bool split, int levels) {
-    const bool far = split && levels > 3;
+    const bf_window_split s = bf_window_split_of(levels);
     bf_extent e;
-    e.top = far ? BF_SPLIT_BITS : BF_WINDOW_BITS;
-    e.least =
-        far ? -BF_ERROR_BELOW - BF_SPLIT_STEP * (levels - 3) : bf_window_bottom(0, levels - 1);
+    e.top = split ? s.bits : BF_WINDOW_BITS;
+    e.least = split ? -s.below - s.step * (s.errors - 1) : bf_window_bottom(0, levels - 1);
     return e;
 }
 
