@@ -89,10 +89,14 @@ BF_API bf_status bf_histogram_retract(bf_histogram *into, const bf_histogram *fr
 
 /* Enqueues the counting of a contiguous array on the context's stream (context.h): counts, in
  * memory that the device can write, becomes bins + 3 counts: those of the bins, then below, above
- * and NaN. The histogram's own counts stay as they are; it must not change or go until the work is
- * done. No weights (BF_E_ARGUMENT). On the CPU the counts are there when the call returns. */
+ * and NaN. The histogram's own counts stay as they are, and it may go when the call returns. No
+ * weights (BF_E_ARGUMENT). On the CPU the counts are there when the call returns. */
 BF_API bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array,
                                     int64_t *counts);
+
+/* Enqueues a copy of the edges, bins + 1 doubles, to memory that the device can write. Errors:
+ * BF_E_ARGUMENT, BF_E_MEMORY, BF_E_DEVICE. */
+BF_API bf_status bf_histogram_edges_async(bf_histogram *histogram, double *edges);
 
 typedef struct bf_histogram_info {
     size_t size; /* sizeof(bf_histogram_info): set before the call, see bitfold.h */

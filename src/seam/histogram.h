@@ -25,8 +25,10 @@ typedef struct bf_histogram_backend {
     bf_status (*count_shards)(bf_context *context, const bf_bin_job jobs[], int n, int64_t *counts,
                               int64_t *sums);
     /* Enqueues the count, without weights, and sets counts, which lie in memory that the device can
-     * write. The bins must stay until the work is done. NULL: there is no queue. */
+     * write. The bins may go when the call returns. NULL: there is no queue. */
     bf_status (*enqueue)(bf_context *context, const bf_bin_job *job, int64_t *counts);
+    /* Enqueues a copy of the bins' edges to such memory. */
+    bf_status (*enqueue_edges)(bf_context *context, const bf_bins *bins, double *edges);
 } bf_histogram_backend;
 
 #endif

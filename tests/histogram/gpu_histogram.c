@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-enum { COUNTS = 10000000 + 3, SAMPLE = 100003 };
+enum { COUNTS = 2 * 10000000 + 4, SAMPLE = 100003 }; /* counts and edges of as many bins */
 
 static int64_t *counts_on_device; /* COUNTS of them, as on the host */
 static int64_t *counts;
@@ -76,14 +76,27 @@ static void assert_counts(const bf_histogram *expected, const char *how) {
     }
 }
 
+/* Enqueues the counts, and behind them the edges. */
+static void enqueue(bf_histogram *h, const bf_array *array, int64_t bins) {
+    double *edges = (double *)(counts_on_device + bins + 3);
+    assert_int_equal(bf_histogram_async(h, array, counts_on_device), BF_OK);
+    assert_int_equal(bf_histogram_edges_async(h, edges), BF_OK);
+}
+
+static void assert_enqueued(const bf_histogram *expected, int64_t bins, const char *how) {
+    const size_t bytes = (size_t)(2 * bins + 4) * sizeof *counts;
+    assert_int_equal(bf_memory_copy(gpu, counts, counts_on_device, bytes), BF_OK);
+    assert_counts(expected, how);
+    assert_memory_equal(counts + bins + 3, bf_histogram_edges(expected),
+                        (size_t)(bins + 1) * sizeof(double));
+}
+
 static void check_async(bf_histogram *h, const bf_array *array, int64_t bins,
                         const bf_histogram *expected) {
-    size_t bytes = (size_t)(bins + 3) * sizeof *counts;
     if ((uintptr_t)array->data % bf_dtype_size(array->dtype) != 0) return;
-    assert_int_equal(bf_histogram_async(h, array, counts_on_device), BF_OK);
+    enqueue(h, array, bins);
     assert_int_equal(bf_context_synchronize(gpu), BF_OK);
-    assert_int_equal(bf_memory_copy(gpu, counts, counts_on_device, bytes), BF_OK);
-    assert_counts(expected, "async");
+    assert_enqueued(expected, bins, "async");
 }
 
 /* Counts the same on both, twice on the GPU. */
@@ -366,7 +379,8 @@ static void graphs_replay(void **unused) {
         cudaGraphExec_t ready;
         assert_int_equal(bf_context_set_stream(gpu, stream), BF_OK);
         assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-        assert_int_equal(bf_histogram_async(h, &b.device, counts_on_device), BF_OK);
+        enqueue(h, &b.device, options.bins);
+        bf_histogram_destroy(h); /* the graph has what it needs */
         assert_cuda(cudaStreamEndCapture(stream, &graph));
         assert_cuda(cudaGraphInstantiate(&ready, graph, 0));
         assert_int_equal(bf_context_set_stream(gpu, NULL), BF_OK);
@@ -376,14 +390,11 @@ static void graphs_replay(void **unused) {
             assert_int_equal(bf_histogram_absorb(expected, &b.host, NULL), BF_OK);
             assert_cuda(cudaGraphLaunch(ready, stream));
             assert_cuda(cudaStreamSynchronize(stream));
-            size_t bytes = (size_t)(options.bins + 3) * sizeof *counts;
-            assert_int_equal(bf_memory_copy(gpu, counts, counts_on_device, bytes), BF_OK);
-            assert_counts(expected, "graph");
+            assert_enqueued(expected, options.bins, "graph");
             bf_histogram_destroy(expected);
         }
         assert_cuda(cudaGraphExecDestroy(ready));
         assert_cuda(cudaGraphDestroy(graph));
-        bf_histogram_destroy(h);
     }
     assert_cuda(cudaStreamDestroy(stream));
 }

@@ -294,6 +294,7 @@ static void density_is_value_by_width_by_total(void **unused) {
 static void enqueued_counts_are_there_on_the_cpu(void **unused) {
     (void)unused;
     int64_t counts[20 + OTHERS];
+    double edges[21];
     fill(BF_F32, data, N, KIND_NARROW, 1);
     bf_array a = bf_array_of(BF_F32, data, N), none = bf_array_of(BF_F32, NULL, 0), strided = a;
     for (int c = 0; c < context_count; c++) {
@@ -314,6 +315,11 @@ static void enqueued_counts_are_there_on_the_cpu(void **unused) {
         assert_int_equal(bf_histogram_async(h, &strided, counts), BF_E_ARGUMENT);
         assert_int_equal(bf_histogram_async(h, &a, NULL), BF_E_ARGUMENT);
         assert_int_equal(bf_histogram_async(h, &a, (int64_t *)((char *)counts + 4)), BF_E_ARGUMENT);
+        memset(edges, 77, sizeof edges);
+        assert_int_equal(bf_histogram_edges_async(h, edges), BF_OK);
+        assert_memory_equal(edges, bf_histogram_edges(h), sizeof edges);
+        assert_int_equal(bf_histogram_edges_async(h, NULL), BF_E_ARGUMENT);
+        assert_int_equal(bf_histogram_edges_async(h, (double *)((char *)edges + 4)), BF_E_ARGUMENT);
         free(expected);
         bf_histogram_destroy(h);
     }

@@ -724,6 +724,8 @@ static void histograms(void **unused) {
     REFUSED(bf_histogram_retract(NULL, w->histogram));
     REFUSED(bf_histogram_retract(w->histogram, NULL));
     REFUSED(bf_histogram_async(NULL, &w->f64, w->out_integers));
+    REFUSED(bf_histogram_edges_async(NULL, w->out_doubles));
+    REFUSED(bf_histogram_edges_async(w->histogram, NULL));
     bf_histogram_options plain = world_bins;
     plain.weights = BF_NONE;
     assert_int_equal(bf_histogram_create(c, BF_F64, &plain, &made), BF_OK);

@@ -513,6 +513,10 @@ static bf_status call_bf_histogram_async(world *w) {
     return status;
 }
 
+static bf_status call_bf_histogram_edges_async(world *w) {
+    return bf_histogram_edges_async(w->histogram, w->out_doubles);
+}
+
 static bf_status call_bf_groups_absorb(world *w) {
     const bf_array *values[] = {&w->f64};
     return bf_groups_absorb(w->groups, &w->i64, values);
@@ -734,6 +738,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_histogram_merge),
     ENTRY(bf_histogram_retract),
     ENTRY(bf_histogram_async),
+    ENTRY(bf_histogram_edges_async),
     ENTRY(bf_histogram_weights),
     ENTRY(bf_histogram_density),
     ENTRY(bf_histogram_load),

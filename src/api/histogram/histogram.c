@@ -401,6 +401,25 @@ bf_status bf_histogram_async(bf_histogram *histogram, const bf_array *array, int
     return bf_leave(histogram->context, enqueue_counts(histogram, array, counts));
 }
 
+static bf_status enqueue_edges(const bf_histogram *h, double *edges) {
+    if (edges == NULL || (uintptr_t)edges % 8 != 0)
+        return bf_fail(h->context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for the edges");
+    const size_t bytes = (size_t)(h->bins.count + 1) * sizeof *edges;
+    const bf_memory memory = {edges, (int64_t)bytes};
+    bf_status status = place_memory(h, &memory, 1);
+    if (status != BF_OK) return status;
+    const bf_backend *used = h->context->used;
+    if (used->histogram->enqueue_edges != NULL)
+        return used->histogram->enqueue_edges(h->context, &h->bins, edges);
+    memcpy(edges, h->edges, bytes);
+    return BF_OK;
+}
+
+bf_status bf_histogram_edges_async(bf_histogram *histogram, double *edges) {
+    if (histogram == NULL || !bf_enter(histogram->context)) return BF_E_ARGUMENT;
+    return bf_leave(histogram->context, enqueue_edges(histogram, edges));
+}
+
 /* ---- merging --------------------------------------------------------------------------------- */
 
 static bool same_bins(const bf_histogram *a, const bf_histogram *b) {

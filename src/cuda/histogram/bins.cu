@@ -10,7 +10,8 @@ extern "C" {
 #include <math.h>
 #include <stdlib.h>
 
-enum { CACHED = 8 };
+/* Few bins take no more than LEAST bytes, so that their copies take the place of any other's. */
+enum { CACHED = 8, LEAST = 1 << 14 };
 
 struct bf_cuda_cached_bins {
     uint64_t serial;
@@ -145,7 +146,8 @@ static cudaError_t upload_bytes(const bf_cuda *cuda, void *to, const void *from,
 static cudaError_t upload_bins(const bf_cuda *cuda, const bf_bins *bins,
                                const bf_cuda_cached_bins *held) {
     size_t bytes = bytes_of(bins, held->method, held->dtype);
-    if (held->method == BF_CUDA_GUESS_F64 && bins->steps == NULL)
+    const bool are_doubles = held->method == BF_CUDA_GUESS_F64 && bins->steps == NULL;
+    if (are_doubles || held->method == BF_CUDA_EDGES)
         return upload_bytes(cuda, held->memory, bins->edges, bytes);
     if (held->method == BF_CUDA_GUESS_F64)
         return upload_bytes(cuda, held->memory, bins->steps,
@@ -198,6 +200,7 @@ static cudaError_t reserve_memory(const bf_cuda *cuda, bf_cuda_cached_bins *b, s
         b->bytes = 0;
     }
     cudaStreamCaptureMode mode = bf_cuda_relax();
+    if (bytes < LEAST) bytes = LEAST;
     error = cudaMalloc(&b->memory, bytes);
     bf_cuda_restore(mode);
     if (error == cudaSuccess) b->bytes = bytes;

@@ -219,5 +219,28 @@ static bf_status count_job_async(bf_context *context, const bf_bin_job *job, int
     return status;
 }
 
-extern const bf_histogram_backend bf_cuda_histogram_backend = {.count = count_job,
-                                                               .enqueue = count_job_async};
+/* A graph has a copy of the edges, for theirs may be gone when it runs. */
+static bf_status copy_edges(bf_context *context, const bf_bins *bins, double *edges) {
+    const bf_cuda *cuda = context->cuda;
+    const void *from = bins->edges;
+    if (cuda->capture != 0) {
+        bf_cuda_workspace *w = bf_cuda_workspace_of(context);
+        from = w ? bf_cuda_bins_on_device(context, w, bins, BF_CUDA_EDGES, BF_F64) : NULL;
+        if (from == NULL) return BF_E_MEMORY;
+    }
+    const size_t bytes = (size_t)(bins->count + 1) * sizeof *edges;
+    return bf_cuda_check(
+        context, cudaMemcpyAsync(edges, from, bytes, cudaMemcpyDefault, cuda->stream), "edges");
+}
+
+static bf_status copy_edges_async(bf_context *context, const bf_bins *bins, double *edges) {
+    if (!bf_cuda_in_place(context, edges, 8))
+        return bf_fail(context, BF_E_ARGUMENT, "the GPU cannot reach the memory where it is");
+    int previous = bf_cuda_enter(context);
+    bf_status status = copy_edges(context, bins, edges);
+    bf_cuda_leave(previous);
+    return status;
+}
+
+extern const bf_histogram_backend bf_cuda_histogram_backend = {
+    .count = count_job, .enqueue = count_job_async, .enqueue_edges = copy_edges_async};

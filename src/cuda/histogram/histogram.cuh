@@ -46,7 +46,8 @@ typedef enum bf_cuda_count_method {
     BF_CUDA_GUESS_F64,
     BF_CUDA_SEARCH,
     BF_CUDA_STEPS, /* a search among integers */
-    BF_CUDA_PATTERNS
+    BF_CUDA_PATTERNS,
+    BF_CUDA_EDGES /* none: edges are copied */
 } bf_cuda_count_method;
 
 enum {
@@ -102,8 +103,9 @@ cudaError_t bf_cuda_move_totals(const bf_cuda *cuda, const bf_cuda_count_plan *p
 
 /* Returns the device's copy of bins: the row of each pattern (unsigned); edges (floats for
  * BF_CUDA_GUESS_F32); or a search tree of them (floats if elements are exact as such) or of steps.
- * BF_CUDA_GUESS_F64 of bins that have steps: these, in their order. The workspace keeps it for
- * later calls, or as long as its graph lasts. NULL: no memory, with a message. */
+ * BF_CUDA_GUESS_F64 of bins that have steps: these, in their order. BF_CUDA_EDGES: the edges as
+ * doubles. The workspace keeps it for later calls, or as long as its graph lasts. NULL: no memory,
+ * with a message. */
 const void *bf_cuda_bins_on_device(bf_context *context, bf_cuda_workspace *w, const bf_bins *bins,
                                    bf_cuda_count_method method, bf_dtype dtype);
 

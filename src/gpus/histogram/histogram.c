@@ -133,5 +133,16 @@ static bf_status enqueue_job(bf_context *context, const bf_bin_job *job, int64_t
     return bf_gpus_leave(context, gpu, one->used->histogram->enqueue(one, job, counts));
 }
 
-const bf_histogram_backend bf_gpus_histogram_backend = {
-    .count = count_job, .count_shards = count_shards, .enqueue = enqueue_job};
+static bf_status enqueue_edges(bf_context *context, const bf_bins *bins, double *edges) {
+    const void *memory[] = {edges};
+    int gpu = bf_gpus_find(context, memory, 1);
+    if (gpu < 0) gpu = 0;
+    bf_context *one = bf_gpus_enter(context, gpu, memory, 1);
+    context->gpus->gpu[gpu].busy = true;
+    return bf_gpus_leave(context, gpu, one->used->histogram->enqueue_edges(one, bins, edges));
+}
+
+const bf_histogram_backend bf_gpus_histogram_backend = {.count = count_job,
+                                                        .count_shards = count_shards,
+                                                        .enqueue = enqueue_job,
+                                                        .enqueue_edges = enqueue_edges};
