@@ -100,10 +100,10 @@ BF_API int bf_context_threads(const bf_context *context);
  * being captured when the context leaves it is not waited for.
  *
  * Graphs: calls on a stream that is being captured become part of the CUDA graph. Only _async calls
- * can be; others fail. The graph uses memory of the context, which must outlive it; the context has
- * that memory back when the graph is destroyed. Launches of one executable graph follow each other.
- * Two executables of one graph share its memory. They must not run at the same time, or they hang
- * or give wrong results: capture once for each.
+ * can be; others fail. The graph uses memory of the context, which has it back when the graph is
+ * destroyed; a context that is destroyed before leaves it to the graph. Launches of one executable
+ * graph follow each other. Two executables of one graph share its memory. They must not run at the
+ * same time, or they hang or give wrong results: capture once for each.
  *
  * Lifetime: wait for the context (bf_context_synchronize), or have it leave the stream, before the
  * one in use is destroyed. Destroying the context, its tables and its groups touches no stream but

@@ -244,6 +244,37 @@ static void outgrown_counters_are_freed(void **unused) {
     assert_true(free_memory() + ((size_t)3 << 30) > before);
 }
 
+/* Its graph runs on, whatever takes the memory that contexts leave. */
+static void a_context_may_go_before_its_graph(void **unused) {
+    (void)unused;
+    enum { TAKEN = 400, TAKEN_BYTES = 1 << 16 };
+    const int64_t n = is_small() ? 3001 : LONG;
+    bf_array x = all(on_device, n, 1);
+    void *taken[TAKEN];
+    bf_context *other;
+    const bf_options options = BF_OPTIONS(.device = "cuda", .stream = streams[0]);
+    assert_int_equal(bf_context_create(&options, &other), BF_OK);
+    begin_capture(streams[0]);
+    enqueue(other, &x, 0);
+    assert_int_equal(bf_reduce_async(other, BF_PROD, &x, NULL, &values_on_device[1]), BF_OK);
+    cudaGraphExec_t graph = finish_capture(streams[0]);
+    bf_context_destroy(other);
+    for (int i = 0; i < TAKEN; i++) {
+        assert_cuda(cudaMalloc(&taken[i], TAKEN_BYTES));
+        assert_cuda(cudaMemset(taken[i], 0x5a, TAKEN_BYTES));
+    }
+    assert_cuda(cudaDeviceSynchronize());
+    for (int i = 0; i < 3; i++) {
+        assert_cuda(cudaMemset(values_on_device, 0, 2 * sizeof *values_on_device));
+        assert_cuda(cudaGraphLaunch(graph, streams[0]));
+        assert_cuda(cudaStreamSynchronize(streams[0]));
+        check(0, 1, (double)n);
+        check(1, 1, 1);
+    }
+    assert_cuda(cudaGraphExecDestroy(graph));
+    for (int i = 0; i < TAKEN; i++) assert_cuda(cudaFree(taken[i]));
+}
+
 /* --- the default stream --- */
 
 /* N times x, on the default stream, but only after a while. */
@@ -412,6 +443,7 @@ int main(void) {
         TEST_ON_STREAMS(what_a_graph_uses_goes_with_it),
         TEST_ON_STREAMS(many_graphs_leave_nothing),
         TEST_ON_STREAMS(outgrown_counters_are_freed),
+        TEST_ON_STREAMS(a_context_may_go_before_its_graph),
         TEST_ON_STREAMS(calls_see_what_the_default_stream_did),
         TEST_ON_STREAMS(calls_are_seen_by_the_default_stream),
         TEST_ON_STREAMS(a_context_starts_on_its_stream),

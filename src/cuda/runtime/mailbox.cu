@@ -17,9 +17,10 @@ cudaError_t bf_cuda_mailbox_open(bf_cuda *cuda) {
     return cudaSuccess;
 }
 
+/* Graphs that are left may still leave failures. */
 void bf_cuda_mailbox_close(bf_cuda *cuda) {
     if (cuda->mailbox == NULL) return;
-    cudaFreeHost(cuda->mailbox->memory);
+    if (cuda->workspaces == NULL) cudaFreeHost(cuda->mailbox->memory);
     cudaFree(cuda->mailbox->notes);
     free(cuda->mailbox);
     cuda->mailbox = NULL;

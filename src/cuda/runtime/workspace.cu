@@ -146,10 +146,16 @@ void bf_cuda_workspaces_sweep(bf_cuda *cuda) {
     }
 }
 
+/* Graphs that are left keep theirs: they may run again, and when they are destroyed the driver lets
+ * nobody free memory. */
 void bf_cuda_workspaces_close(bf_cuda *cuda) {
-    for (bf_cuda_workspace *w = cuda->workspaces, *next; w != NULL; w = next) {
-        next = w->next;
-        free_workspace(w);
+    for (bf_cuda_workspace **at = &cuda->workspaces, *w; (w = *at) != NULL;) {
+        if (w->capture != 0 && !has_ended(w)) {
+            at = &w->next;
+        } else {
+            *at = w->next;
+            free_workspace(w);
+        }
     }
 }
 
