@@ -77,11 +77,11 @@ typedef struct bf_order_options {
 BF_API bf_status bf_sort(bf_context *context, const bf_array *array, int axis,
                          const bf_order_options *options, const bf_array *values,
                          const bf_array *index);
-/* Enqueues the sort on the context's stream (context.h); a graph cannot capture it. The arrays are
- * in memory that the GPU reaches, contiguous if the axis is their last dimension, else
- * BF_E_ARGUMENT; options->nan is not BF_NAN_ERROR. Values of more than 2^20 floats are waited for
- * until the first of several passes has read them. On the CPU, and of BF_I128, all is done when the
- * call returns. */
+/* Enqueues the sort on the context's stream (context.h). The arrays are in memory that the GPU
+ * reaches, contiguous if the axis is their last dimension, else BF_E_ARGUMENT; options->nan is not
+ * BF_NAN_ERROR. Values of more than 2^20 floats are waited for until the first of several passes
+ * has read them, but not in a graph. On the CPU, and of BF_I128, all is done when the call returns.
+ */
 BF_API bf_status bf_sort_async(bf_context *context, const bf_array *array, int axis,
                                const bf_order_options *options, const bf_array *values,
                                const bf_array *index);
@@ -175,12 +175,12 @@ BF_API bf_status bf_quantile_groups(bf_context *context, const bf_array *array,
  * segments, or of slots. */
 BF_API bf_status bf_median_axes(bf_context *context, const bf_array *array, const int axes[], int n,
                                 const bf_order_options *options, const bf_array *values);
-/* Enqueue both on the context's stream (context.h); a graph cannot capture them. The array, with
- * the axes as its last dimensions, and values are contiguous, and in memory that the GPU reaches,
- * else BF_E_ARGUMENT; options->nan is not BF_NAN_ERROR, and options->empty defaults to NaN, or of
- * integers 0. Few results of fibres of 2^18 elements and more, and fibres of more than 2^20 floats
- * in all, are waited for until they have been read. On the CPU, and of BF_I128, all is done when
- * the call returns. */
+/* Enqueue both on the context's stream (context.h). The array, with the axes as its last
+ * dimensions, and values are contiguous, and in memory that the GPU reaches, else BF_E_ARGUMENT;
+ * options->nan is not BF_NAN_ERROR, and options->empty defaults to NaN, or of integers 0. Few
+ * results of fibres of 2^18 elements and more, and fibres of more than 2^20 floats in all, are
+ * waited for until they have been read; in a graph they are sorted. On the CPU, and of BF_I128, all
+ * is done when the call returns. */
 BF_API bf_status bf_quantile_axes_async(bf_context *context, const bf_array *array,
                                         const int axes[], int n, const double q[], int m,
                                         const bf_order_options *options, const bf_array *values);

@@ -1,6 +1,6 @@
 /* Order statistics of lines. Of few long lines the elements that results need are found by brackets
- * (bracket.cu), and the host makes the results. Other lines are sorted, and a thread makes each
- * result. */
+ * (bracket.cu), and the host makes the results. Other lines, and all in a capture, are sorted, and
+ * a thread makes each result. */
 #include "cuda/order/bracket.cuh"
 #include "cuda/order/places.cuh"
 #include "cuda/runtime/mailbox.cuh"
@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-enum { SELECT_THREADS = 128, FEW = 16 /* fractions or positions that kernels have with them */ };
+enum { SELECT_THREADS = 128, AT_ONCE = 32 /* fractions or positions of a launch */ };
 
 /* Refusals: 2 * line + why, the least. */
 enum { REFUSED_NAN, REFUSED_EMPTY };
@@ -27,8 +27,7 @@ struct select_params {
     const void *sorted;
     bf_statistic statistic;
     int count;
-    const uint64_t *wanted; /* fractions, as bits, or positions; NULL: these few */
-    uint64_t few[FEW];
+    uint64_t wanted[AT_ONCE]; /* fractions, as bits, or positions */
     bf_quantile_method method;
     bf_nan_policy nan;
     bool has_empty;
@@ -56,10 +55,9 @@ __device__ int64_t count_nans(const select_params &p, int64_t first, int64_t n) 
 __device__ bf_between between_of(const select_params &p, int i, int64_t numbers) {
     const bool nth = p.statistic == BF_STATISTIC_NTH,
                quantile = p.statistic == BF_STATISTIC_QUANTILE;
-    const uint64_t wanted = p.wanted != nullptr ? p.wanted[i] : i < FEW ? p.few[i] : 0;
     double q = 0;
-    if (quantile) memcpy(&q, &wanted, sizeof q);
-    return bf_cuda_between(p.statistic, p.method, q, nth ? (int64_t)wanted : 0, numbers);
+    if (quantile) memcpy(&q, &p.wanted[i], sizeof q);
+    return bf_cuda_between(p.statistic, p.method, q, nth ? (int64_t)p.wanted[i] : 0, numbers);
 }
 
 /* Makes result i of a line whose elements are [first, first + n). */
@@ -185,7 +183,7 @@ bf_status select_long(bf_cuda_call *call, const bf_cuda_order_array *array,
     const int64_t lines = array->lines.count, all = lines * selection->count;
     long_lines s = {call, array, selection, {}};
     bf_status status = BF_OK;
-    *found = array->lines.length >= BF_CUDA_BRACKET_LEAST &&
+    *found = call->context->cuda->capture == 0 && array->lines.length >= BF_CUDA_BRACKET_LEAST &&
              array->lines.n == lines * array->lines.length && all <= RESULTS_MOST &&
              selection->count <= 8 * BF_CUDA_BRACKETS;
     for (int64_t l = 0; l < lines && *found && status == BF_OK; l++)
@@ -202,25 +200,28 @@ bf_status select_long(bf_cuda_call *call, const bf_cuda_order_array *array,
 
 /* --- lines that are sorted --- */
 
-/* Copies the fractions or positions to the GPU, if they are not few. */
-bf_status copy_wanted(bf_cuda_call *call, const bf_selection *selection, select_params *p) {
-    const void *from = selection->statistic == BF_STATISTIC_NTH ? (const void *)selection->positions
-                                                                : (const void *)selection->q;
-    const void *at = NULL;
-    if (selection->statistic == BF_STATISTIC_MEDIAN) return BF_OK;
-    if (selection->count <= FEW) {
-        memcpy(p->few, from, (size_t)selection->count * sizeof *p->few);
-        return BF_OK;
+/* Makes the results of all fractions or positions, which launches have with them. */
+cudaError_t make_all(const bf_cuda *cuda, const bf_selection *selection, select_params p) {
+    const char *wanted = selection->statistic == BF_STATISTIC_NTH
+                             ? (const char *)selection->positions
+                             : (const char *)selection->q;
+    char *const results = (char *)p.results;
+    const size_t row = (size_t)p.lines.count * (size_t)bf_selection_bytes(selection);
+    for (int first = 0; first < selection->count; first += AT_ONCE) {
+        const int left = selection->count - first;
+        p.count = left < AT_ONCE ? left : (int)AT_ONCE;
+        p.results = results + (size_t)first * row;
+        if (selection->statistic != BF_STATISTIC_MEDIAN)
+            memcpy(p.wanted, wanted + (size_t)first * 8, (size_t)p.count * 8);
+        make_results<<<bf_cuda_blocks(cuda, p.lines.count * p.count, SELECT_THREADS),
+                       SELECT_THREADS, 0, cuda->stream>>>(p);
     }
-    bf_status status = bf_cuda_call_read(call, from, (size_t)selection->count * 8, 8, &at);
-    p->wanted = (const uint64_t *)at;
-    return status;
+    return cudaGetLastError();
 }
 
 bf_status select_sorted(bf_cuda_call *call, const bf_cuda_order_array *array,
                         const bf_selection *selection, select_params *p) {
     bf_context *context = call->context;
-    const int64_t results = array->lines.count * selection->count;
     void *sorted =
         bf_cuda_call_alloc(call, (size_t)(array->lines.n * bf_dtype_bytes(array->dtype)));
     unsigned long long refused;
@@ -228,11 +229,9 @@ bf_status select_sorted(bf_cuda_call *call, const bf_cuda_order_array *array,
     bf_status status = bf_cuda_order_sort(context, array, sorted, NULL);
     if (status != BF_OK) return status;
     p->sorted = sorted;
-    make_results<<<bf_cuda_blocks(context->cuda, results, SELECT_THREADS), SELECT_THREADS, 0,
-                   context->cuda->stream>>>(*p);
-    if (array->queued) return bf_cuda_order_check(context, cudaGetLastError());
-    status =
-        bf_cuda_fetch_words(context, cudaGetLastError(), p->refused, 1, &refused, "order on a GPU");
+    const cudaError_t error = make_all(context->cuda, selection, *p);
+    if (array->queued) return bf_cuda_order_check(context, error);
+    status = bf_cuda_fetch_words(context, error, p->refused, 1, &refused, "order on a GPU");
     if (status != BF_OK || refused == NOTHING_REFUSED) return status;
     return refuse(context, p->statistic, refused);
 }
@@ -247,7 +246,6 @@ bf_status set_params(bf_cuda_call *call, const bf_cuda_order_array *array,
     p->order = array->order;
     p->lines = array->lines;
     p->statistic = selection->statistic;
-    p->count = selection->count;
     p->method = selection->method;
     p->nan = selection->nan;
     p->has_empty = selection->empty != NULL;
@@ -256,8 +254,7 @@ bf_status set_params(bf_cuda_call *call, const bf_cuda_order_array *array,
     if (p->refused == NULL) return BF_E_MEMORY;
     cudaError_t error =
         cudaMemsetAsync(p->refused, 0xff, sizeof *p->refused, call->context->cuda->stream);
-    bf_status status = bf_cuda_order_check(call->context, error);
-    return status == BF_OK ? copy_wanted(call, selection, p) : status;
+    return bf_cuda_order_check(call->context, error);
 }
 
 } // namespace
@@ -269,8 +266,7 @@ bf_status bf_cuda_select(bf_context *context, const bf_order_lines *lines,
     bf_cuda_order_array array = {};
     select_params p = {};
     bool found = false;
-    bf_status status = bf_cuda_call_begin(&call, context);
-    call.queued = lines->queued;
+    bf_status status = bf_cuda_call_begin(&call, context, lines->queued);
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     if (status == BF_OK) status = select_long(&call, &array, selection, results, &found);
     if (found || status != BF_OK) return bf_cuda_call_end(&call, status);

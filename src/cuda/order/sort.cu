@@ -171,10 +171,11 @@ bf_status sort_pairs(sorting *s) {
 }
 
 /* Whether values are taken by their numbers, whatever NaNs there are: of few floats that takes less
- * time than to wait for their bits. */
+ * time than to wait for their bits, and in a capture nothing is waited for. */
 bool is_taken(const sorting *s) {
     const bf_cuda_order_array *a = s->array;
-    return a->queued && bf_dtype_is_float(a->dtype) && a->lines.n <= TAKEN_MOST;
+    const bool is_captured = s->context->cuda->capture != 0;
+    return a->queued && bf_dtype_is_float(a->dtype) && (is_captured || a->lines.n <= TAKEN_MOST);
 }
 
 /* Sets *same to whether NaNs are to be told apart by their positions only: all have the same bits.
@@ -303,8 +304,7 @@ bf_status bf_cuda_sort_lines(bf_context *context, const bf_order_lines *lines, v
     bf_cuda_call call;
     bf_cuda_order_array array = {};
     void *values = NULL, *positions = NULL;
-    bf_status status = bf_cuda_call_begin(&call, context);
-    call.queued = lines->queued;
+    bf_status status = bf_cuda_call_begin(&call, context, lines->queued);
     if (status == BF_OK) status = bf_cuda_order_reach(&call, lines, &array);
     const int64_t first = array.lines.first, n = array.lines.n;
     if (status == BF_OK && sorted != NULL)
