@@ -742,6 +742,7 @@ _DOORS = {
     "dot": ("dot", OPS["dot"]), "covariance": ("covariance", OPS["cov"]), "correlation": ("correlation", OPS["corr"]),
     **{f"cumulative_{op}": ("scan", OPS[op]) for op in ("sum", "prod", "min", "max")},
     "sort": ("sort", _VALUES), "argsort": ("sort", _POSITIONS),
+    "top": ("top", 0), "searchsorted": ("search", 0),
     "unique": ("unique", _DIFFERENT), "unique_counts": ("unique", _DIFFERENT_NAMED),
     "unique_values": ("unique", _DIFFERENT_VALUES),
     "median": ("median", 0), "quantile": ("quantile", 1), "percentile": ("quantile", 100),

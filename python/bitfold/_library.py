@@ -346,13 +346,14 @@ def stream_contexts():
 
 def _stream_context(gpu, stream):
     """Returns the context of this thread's calls on a stream of a GPU (0: the legacy default stream). Calls
-    on two streams, each with its context, do not wait for each other."""
+    on two streams, each with its context, do not wait for each other. If there are many, the longest known one
+    whose calls are all checked goes, after all that the GPU does; graphs that captured its calls keep its memory."""
     found = _local.__dict__.setdefault("streams", {})
     if (gpu, stream) not in found:
         from . import Context
 
         if len(found) == _MOST_STREAMS:
-            del found[next(iter(found))]
+            del found[next((key for key, each in found.items() if not each._lock.later), next(iter(found)))]
         found[gpu, stream] = Context(f"cuda:{gpu}", stream=stream or LEGACY_STREAM)
     return found[gpu, stream]
 

@@ -93,10 +93,8 @@ static bool read_name(PyObject *numbers, PyObject *name, int64_t *found) {
 /* When a call on a GPU is checked that may fail for its data: now, for which it waits, or later. */
 static bool read_check(const native_call *c, bool *later) {
     PyObject *check = c->given[CHECK];
-    *later = check != NULL && PyUnicode_Check(check) &&
-             PyUnicode_CompareWithASCIIString(check, "later") == 0;
-    return check == NULL || *later ||
-           (PyUnicode_Check(check) && PyUnicode_CompareWithASCIIString(check, "now") == 0);
+    *later = check != NULL && is_text(check, "later");
+    return check == NULL || *later || is_text(check, "now");
 }
 
 bool native_read_options(native_call *c) {

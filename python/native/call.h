@@ -14,6 +14,7 @@ typedef enum native_role {
     RULES, /* where bf_rolling_options are */
     AXIS,  /* this one and those behind it may be left out */
     KEEPDIMS,
+    SIDE,
     BINS,
     RANGE,
     NAN_POLICY, /* this one and those behind it are named */
@@ -25,11 +26,12 @@ typedef enum native_role {
     REVERSE,
     CHECK,
     WEIGHTS,
+    METHOD,
     CONTEXT,
     ROLES
 } native_role;
 
-enum { PARAMETERS = 10, QUANTILES = 16, RESULTS = 2 };
+enum { PARAMETERS = 10, QUANTILES = 16, EDGES = 64, RESULTS = 2 };
 
 /* A call on its way. */
 typedef struct native_call {
@@ -45,7 +47,8 @@ typedef struct native_call {
     bool keepdims;
     double q[QUANTILES];
     int n_q;
-    bool later; /* what may fail for its data is enqueued, and checked later */
+    double edges[EDGES]; /* n + 1 are given */
+    bool later;          /* what may fail for its data is enqueued, and checked later */
     bool has_options;
     bf_reduce_options reduce; /* if it has */
     bf_order_options order;
@@ -95,6 +98,10 @@ PyObject *native_item_of(PyObject *list, Py_ssize_t i);
 
 static inline bool is_given(const native_call *c, native_role r) {
     return c->given[r] != NULL && c->given[r] != Py_None;
+}
+
+static inline bool is_text(PyObject *x, const char *text) {
+    return PyUnicode_Check(x) && PyUnicode_CompareWithASCIIString(x, text) == 0;
 }
 
 static inline const bf_reduce_options *reduce_options(const native_call *c) {

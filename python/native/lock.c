@@ -1,6 +1,8 @@
 /* The lock of a context: calls of several threads take turns, and those of one may nest. */
 #include "python/native/native.h"
 
+#include <stddef.h>
+
 /* Waits until the thread that holds the lock hands it over. */
 static void wait_for_turn(native_lock *lock) {
     PyThreadState *state = PyEval_SaveThread();
@@ -98,11 +100,18 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef members[] = {
+    {"later", T_BOOL, offsetof(native_lock, later), READONLY,
+     "Whether calls were enqueued that are checked later."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Lock(address)\n\nThe lock of the context at an address: `with` holds it."},
     {Py_tp_new, create},
     {Py_tp_dealloc, destroy},
     {Py_tp_methods, methods},
+    {Py_tp_members, members},
     {0, NULL},
 };
 

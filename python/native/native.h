@@ -53,6 +53,8 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_reduce_pair_axes_async)                                                                   \
     X(bf_sort)                                                                                     \
     X(bf_sort_async)                                                                               \
+    X(bf_top)                                                                                      \
+    X(bf_searchsorted)                                                                             \
     X(bf_scan)                                                                                     \
     X(bf_scan_async)                                                                               \
     X(bf_scan_dtype)                                                                               \
@@ -69,7 +71,11 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
     X(bf_quantile_axes)                                                                            \
     X(bf_quantile_dtype)                                                                           \
     X(bf_quantile_is_whole)                                                                        \
+    X(bf_quantile_method_from_name)                                                                \
     X(bf_histogram_of)                                                                             \
+    X(bf_histogram_create)                                                                         \
+    X(bf_histogram_async)                                                                          \
+    X(bf_histogram_edges_async)                                                                    \
     X(bf_histogram_describe)                                                                       \
     X(bf_histogram_counts)                                                                         \
     X(bf_histogram_edges)                                                                          \

@@ -5,13 +5,19 @@
 
 enum { VALUES, POSITIONS }; /* what sorting gives */
 
+/* Sets the axis, by default the last one. */
+static bool read_axis(native_call *c) {
+    const int ndim = c->arrays[0].view.ndim;
+    int64_t axis = -1;
+    if (c->given[AXIS] != NULL && !native_read_whole(c->given[AXIS], -ndim, ndim - 1, &axis))
+        return false;
+    c->axes[0] = (int)axis;
+    return ndim > 0;
+}
+
 static bool plan_sort(native_call *c) {
     const bf_array *x = &c->arrays[0].view;
-    int64_t axis = -1;
-    if (c->given[AXIS] != NULL && !native_read_whole(c->given[AXIS], -x->ndim, x->ndim - 1, &axis))
-        return false;
-    if (x->ndim == 0) return false;
-    c->axes[0] = (int)axis;
+    if (!read_axis(c)) return false;
     bf_array *target = native_add_result(c, c->function->choice == VALUES ? x->dtype : BF_I64);
     for (int d = 0; d < x->ndim; d++) native_add_extent(target, x->shape[d]);
     return true;
@@ -30,6 +36,52 @@ static bf_status run_sort(native_call *c) {
     return (is_enqueued(c, sort_waits(c)) ? l->bf_sort_async : l->bf_sort)(
         c->lock->context, &c->arrays[0].view, c->axes[0], order_options(c),
         positions ? NULL : &c->target[0], positions ? &c->target[0] : NULL);
+}
+
+/* ---- the first, and places ------------------------------------------------------------------- */
+
+/* The greatest are first, unless the least are. */
+static bool plan_top(native_call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    int64_t k;
+    if (!read_axis(c) || !native_read_whole(c->given[COUNT], 0, INT64_MAX, &k)) return false;
+    if (c->axes[0] < 0) c->axes[0] += x->ndim;
+    c->n = k < x->shape[c->axes[0]] ? k : x->shape[c->axes[0]];
+    c->order = BF_ORDER_OPTIONS(.nan = c->has_options ? c->reduce.nan : BF_NAN_PROPAGATE);
+    c->order.descending = c->given[DESCENDING] != Py_False;
+    for (int i = 0; i < 2; i++) {
+        bf_array *target = native_add_result(c, i == VALUES ? x->dtype : BF_I64);
+        for (int d = 0; d < x->ndim; d++)
+            native_add_extent(target, d == c->axes[0] ? c->n : x->shape[d]);
+    }
+    return true;
+}
+
+static bf_status run_top(native_call *c) {
+    return c->module->library.bf_top(c->lock->context, &c->arrays[0].view, c->axes[0], c->n,
+                                     &c->order, &c->target[VALUES], &c->target[POSITIONS]);
+}
+
+static PyObject *finish_top(native_call *c) {
+    return PyTuple_Pack(2, c->made[VALUES], c->made[POSITIONS]);
+}
+
+/* Python converts one of two dtypes to the other. */
+static bool plan_search(native_call *c) {
+    PyObject *side = c->given[SIDE];
+    const bf_array *x = &c->arrays[0].view;
+    const bool right = side != NULL && is_text(side, "right");
+    if (x->dtype != c->arrays[1].view.dtype) return false;
+    c->n = right;
+    bf_array *target = native_add_result(c, BF_I64);
+    for (int d = 0; d < x->ndim; d++) native_add_extent(target, x->shape[d]);
+    return side == NULL || right || is_text(side, "left");
+}
+
+static bf_status run_search(native_call *c) {
+    return c->module->library.bf_searchsorted(c->lock->context, &c->arrays[1].view,
+                                              &c->arrays[0].view, (int)c->n, order_options(c),
+                                              &c->target[0]);
 }
 
 /* ---- different values ------------------------------------------------------------------------ */
@@ -80,20 +132,39 @@ static bool read_q(native_call *c) {
     return true;
 }
 
+static bool read_method(native_call *c) {
+    c->order = BF_ORDER_OPTIONS(.nan = c->has_options ? c->reduce.nan : BF_NAN_PROPAGATE);
+    if (c->given[METHOD] == NULL) return true;
+    const char *name =
+        PyUnicode_Check(c->given[METHOD]) ? PyUnicode_AsUTF8AndSize(c->given[METHOD], NULL) : NULL;
+    PyErr_Clear(); /* Python says what is wrong */
+    const int method = name != NULL ? c->module->library.bf_quantile_method_from_name(name) : -1;
+    c->order.method = (bf_quantile_method)method;
+    return method >= 0;
+}
+
+/* Whether all quantiles are elements: of what is left of floats none is known to be. */
+static bool are_elements(const native_call *c) {
+    const native_library *library = &c->module->library;
+    const native_code code = native_code_of(library, c->arrays[0].view.dtype);
+    const bool is_float = code == NATIVE_FLOAT || code == NATIVE_BFLOAT;
+    int64_t length;
+    if (!native_find_length(c, &length) || length == 0) return false;
+    if (is_float && c->order.nan == BF_NAN_SKIP) return false;
+    const double *q = c->given[Q] != NULL ? c->q : NULL; /* a median has none */
+    return library->bf_quantile_is_whole(c->order.method, length, q, c->n_q);
+}
+
 /* Quantiles that are elements have their dtype. */
 static bool plan_quantiles(native_call *c) {
     const bf_array *x = &c->arrays[0].view;
     const native_library *library = &c->module->library;
     const bool is_median = c->given[Q] == NULL;
-    int64_t length;
     c->n_q = 0;
-    if (!native_read_axes(c) || (!is_median && !read_q(c)) || !native_find_length(c, &length))
-        return false;
-    const bool whole = length > 0 && library->bf_quantile_is_whole(BF_QUANTILE_LINEAR, length,
-                                                                   is_median ? NULL : c->q, c->n_q);
-    const bf_dtype dtype = whole       ? x->dtype
-                           : is_median ? library->bf_median_dtype(x->dtype)
-                                       : library->bf_quantile_dtype(x->dtype, BF_QUANTILE_LINEAR);
+    if (!native_read_axes(c) || (!is_median && !read_q(c)) || !read_method(c)) return false;
+    const bf_dtype dtype = are_elements(c) ? x->dtype
+                           : is_median     ? library->bf_median_dtype(x->dtype)
+                                           : library->bf_quantile_dtype(x->dtype, c->order.method);
     if (dtype == BF_NONE) return false;
     c->is_number = !is_given(c, AXIS);
     bf_array *target = native_add_result(c, dtype);
@@ -101,10 +172,12 @@ static bool plan_quantiles(native_call *c) {
     return native_add_left(c, target);
 }
 
-/* Fibres that do not lie one behind another are copied, and waited for; nothing has no quantile. */
+/* Fibres that do not lie one behind another are copied, and waited for; nothing has no quantile,
+ * and what is left without NaNs may be nothing. */
 static bool quantiles_wait(const native_call *c) {
     const bf_array *x = &c->arrays[0].view;
     bool waits = !is_contiguous(x) || native_elements_of(x) == 0;
+    waits |= c->order.nan != BF_NAN_PROPAGATE;
     for (int i = 0; i < c->n_axes; i++) waits |= c->axes[i] < x->ndim - c->n_axes;
     return waits;
 }
@@ -113,7 +186,7 @@ static bf_status run_median(native_call *c) {
     const native_library *l = &c->module->library;
     const bool queued = !quantiles_wait(c) && is_enqueued(c, false);
     return (queued ? l->bf_median_axes_async : l->bf_median_axes)(
-        c->lock->context, &c->arrays[0].view, c->axes, c->n_axes, NULL, &c->target[0]);
+        c->lock->context, &c->arrays[0].view, c->axes, c->n_axes, &c->order, &c->target[0]);
 }
 
 /* The library writes quantiles behind an axis of theirs, also of one. */
@@ -129,7 +202,7 @@ static bf_status run_quantiles(native_call *c) {
     const native_library *l = &c->module->library;
     const bool queued = !quantiles_wait(c) && is_enqueued(c, false);
     return (queued ? l->bf_quantile_axes_async : l->bf_quantile_axes)(
-        c->lock->context, &c->arrays[0].view, c->axes, c->n_axes, c->q, c->n_q, NULL, &all);
+        c->lock->context, &c->arrays[0].view, c->axes, c->n_axes, c->q, c->n_q, &c->order, &all);
 }
 
 /* ---- the rows -------------------------------------------------------------------------------- */
@@ -144,18 +217,47 @@ const native_row native_order_rows[] = {
      plan_sort,
      run_sort,
      native_finish_array},
+    {"top",
+     {{"x", FIRST},
+      {"k", COUNT},
+      {"axis", AXIS},
+      {"largest", DESCENDING},
+      {"nan", NAN_POLICY},
+      {"context", CONTEXT}},
+     plan_top,
+     run_top,
+     finish_top},
+    {"search",
+     {{"sorted", SECOND},
+      {"x", FIRST},
+      {"side", SIDE},
+      {"descending", DESCENDING},
+      {"context", CONTEXT}},
+     plan_search,
+     run_search,
+     native_finish_array},
     {"unique",
      {{"x", FIRST}, {"nan", NAN_POLICY}, {"context", CONTEXT}},
      plan_unique,
      run_unique,
      finish_unique},
     {"median",
-     {{"x", FIRST}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"context", CONTEXT}},
+     {{"x", FIRST},
+      {"axis", AXIS},
+      {"keepdims", KEEPDIMS},
+      {"nan", NAN_POLICY},
+      {"context", CONTEXT}},
      plan_quantiles,
      run_median,
      native_finish_array},
     {"quantile",
-     {{"x", FIRST}, {"q", Q}, {"axis", AXIS}, {"keepdims", KEEPDIMS}, {"context", CONTEXT}},
+     {{"x", FIRST},
+      {"q", Q},
+      {"axis", AXIS},
+      {"keepdims", KEEPDIMS},
+      {"method", METHOD},
+      {"nan", NAN_POLICY},
+      {"context", CONTEXT}},
      plan_quantiles,
      run_quantiles,
      native_finish_array},

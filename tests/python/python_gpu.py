@@ -7,6 +7,7 @@ import concurrent.futures
 import importlib
 import itertools
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -200,8 +201,8 @@ class Cupy(OnGpu):
 
         def calls():
             made = bitfold.index_add(7, slots, columns, check="later")
-            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made, bitfold.cumulative_sum(x, axis=0),
-                    bitfold.rolling(x, 2).sum()]
+            return [bitfold.sum(x, axis=1), bitfold.argmax(x[:, ::2], axis=1), made, *bitfold.histogram(x, 4, (0, 6000)),
+                    bitfold.cumulative_sum(x, axis=0), bitfold.rolling(x, 2).sum()]
 
         for stream in (cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream.null):
             with stream:
@@ -216,7 +217,9 @@ class Cupy(OnGpu):
                 self.assertEqual(made[0].tolist(), [4498500.0, 13498500.0])
                 self.assertEqual(made[1].tolist(), [1499, 1499])
                 self.assertEqual(made[2].sum().item(), 17997000.0)
-                for found in made[3:]:
+                self.assertEqual(made[3].tolist(), [1500] * 4)
+                self.assertEqual(made[4].tolist(), [0, 1500, 3000, 4500, 6000])
+                for found in made[5:]:
                     self.assertEqual(found[1].tolist(), [2.0 * i + 3000 for i in range(3000)])
         with self.assertRaisesRegex(bitfold.ArgumentError, "index 5 is 5, outside 0 to 4"):
             bitfold.index_add(5, slots, cupy.ones(3000), check="later")
@@ -338,6 +341,7 @@ class Torch(OnGpu):
             found += [bitfold.cumulative_sum(x, axis=1), bitfold.cumulative_max(x, axis=0, reverse=True)]
             found.append(bitfold.cumulative_sum(x.to(torch.int64), axis=0, exclusive=True, check="later"))
             found += [bitfold.rolling(x, 2).mean(), bitfold.rolling(x, 7, axis=1, min_count=1).count()]
+            found += [*bitfold.histogram(x, 3, (0, 4500)), *bitfold.histogram(x.to(torch.int16), [0, 5.5, 100, 1000])]
             return [*found, bitfold.median(x, axis=1), bitfold.quantile(x, [0.25, 1], axis=1)]
 
         for stream in streams:  # a kernel's first launch in a context waits
@@ -371,7 +375,9 @@ class Torch(OnGpu):
         self.assertEqual(found[11], [[0] * 3000, [*range(3000)]])
         self.assertEqual(found[12][1], [i + 1500.0 for i in range(3000)])
         self.assertEqual(found[13], [[1.0, 2, 3, 4, 5, 6, *[7.0] * 2994]] * 2)
-        self.assertEqual(found[14:], [[1499.5, 4499.5], [[749.75, 3749.75], [2999, 5999]]])
+        self.assertEqual(found[14:16], [[1500, 1500, 1501], [0, 1500, 3000, 4500]])
+        self.assertEqual(found[16:18], [[6, 94, 901], [0, 5.5, 100, 1000]])
+        self.assertEqual(found[18:], [[1499.5, 4499.5], [[749.75, 3749.75], [2999, 5999]]])
 
     def test_enqueued_sorts_keep_the_bits_of_nans(self):
         torch, rng = self.module, np.random.default_rng(6)
@@ -399,6 +405,12 @@ class Torch(OnGpu):
             lambda: bitfold.segment_max(x, ends, check="later"), lambda: torch.ops.bitfold.cumsum(x.T, 1),
             lambda: torch.ops.bitfold.cumprod((x > 2.5) + 1, 1, True), lambda: torch.ops.bitfold.cummax(x, 0),
             lambda: bitfold.rolling(x, 9, axis=1, min_count=1).var(), lambda: bitfold.rolling(x, 3, min_count=1).max(),
+            lambda: bitfold.sort(x), lambda: bitfold.argsort(x, descending=True), lambda: bitfold.median(x, axis=1),
+            lambda: bitfold.quantile(x, [0.1, 0.5, 1], axis=(0, 1)), lambda: bitfold.sort(x.to(torch.bfloat16)),
+            lambda: torch.ops.bitfold.sort(x, 0)[0], lambda: torch.ops.bitfold.median(x, [0]),
+            lambda: torch.ops.bitfold.quantile(x.T, [0.3], 0), lambda: torch.ops.bitfold.argsort(x.to(torch.int8), 0),
+            lambda: torch.ops.bitfold.histogram(x.T, 9000, -3, 3), lambda: bitfold.histogram(x, 7, (-1.5, 2))[0],
+            lambda: bitfold.histogram(x.to(torch.float32), 5, (0, 1))[1],
         ]  # fmt: skip
         slots, ends = torch.arange(50, device="cuda") % 7, torch.tensor([0, 20, 50], device="cuda")
         side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
@@ -410,6 +422,65 @@ class Torch(OnGpu):
         with torch.cuda.graph(graph, stream=side):
             made = [call() for call in calls]
         for seed in range(5):
+            x.copy_(torch.from_numpy(np.random.default_rng(seed).normal(size=(50, 400))))
+            graph.replay()
+            torch.cuda.synchronize()
+            for each, call in zip(made, calls):
+                self.assertTrue(torch.equal(each, call()))
+
+    def test_graphs_hold_long_sorts(self):
+        torch, rng = self.module, np.random.default_rng(5)
+        x = torch.zeros((1 << 20) + 77, device="cuda")
+        calls = [
+            lambda: bitfold.sort(x), lambda: bitfold.argsort(x), lambda: bitfold.median(x, axis=0),
+            lambda: bitfold.quantile(x, [i / 15 for i in range(16)], axis=0),
+            lambda: bitfold.sort(x.to(torch.float16), descending=True), lambda: bitfold.sort(x.view(torch.int32)),
+        ]  # fmt: skip
+        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.cuda.stream(side):
+            for call in calls:
+                call()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=side):
+            made = [call() for call in calls]
+        for nans in (0, 100):
+            data = rng.normal(size=x.numel()).astype("f4")
+            data.view("i4")[rng.integers(0, data.size, nans)] = rng.integers(0x7F800001, 0x7FFFFFFF, nans)
+            x.copy_(torch.from_numpy(data))
+            graph.replay()
+            torch.cuda.synchronize()
+            for each, call in zip(made, calls):
+                self.assertEqual(each.cpu().numpy().tobytes(), call().cpu().numpy().tobytes())
+
+    def test_contexts_of_streams_come_and_go(self):
+        """A thread has few contexts. A graph runs when the one that captured it is gone, and errors are kept."""
+        torch = self.module
+        x, places = torch.ones(50, 400, device="cuda"), torch.tensor([0, 5], device="cuda")
+        streams, graph = [torch.cuda.Stream() for _ in range(6)], torch.cuda.CUDAGraph()
+        calls = [lambda: bitfold.sum(x, axis=1), lambda: bitfold.var(x, axis=0), lambda: bitfold.histogram(x, 9, (-2, 2))[0]]
+        torch.cuda.synchronize()
+
+        def work():
+            with torch.cuda.stream(streams[0]):
+                for call in calls:
+                    call()
+            torch.cuda.synchronize()
+            with torch.cuda.graph(graph, stream=streams[0]):
+                made = [call() for call in calls]
+            with torch.cuda.stream(streams[1]):
+                bitfold.index_add(5, places, torch.ones(2, device="cuda"), check="later")
+            for stream in streams[2:]:
+                with torch.cuda.stream(stream):
+                    torch.cuda._sleep(10_000_000)
+                    y = torch.full((3, 50), 2.0, device="cuda")
+                    self.assertEqual(bitfold.sum(y, axis=1).tolist(), [100.0] * 3)
+            with self.assertRaisesRegex(bitfold.ArgumentError, "index 1 is 5"):
+                bitfold.check()
+            return made
+
+        with mock.patch.object(bitfold._library, "_MOST_STREAMS", 3), concurrent.futures.ThreadPoolExecutor(1) as pool:
+            made = pool.submit(work).result()
+        for seed in range(3):
             x.copy_(torch.from_numpy(np.random.default_rng(seed).normal(size=(50, 400))))
             graph.replay()
             torch.cuda.synchronize()

@@ -57,20 +57,27 @@ def calls(x):
         yield "dot", (x, x, axis), {}
         for name in ("sort", "argsort", "median"):
             yield name, (x, axis), {}
+        yield "top", (x, 2, axis), {}
+        yield "top", (x, 1000), {"axis": axis - x.ndim, "largest": False}
         yield "quantile", (x, [0.25, 0, 1], axis), {"keepdims": True}
         yield "percentile", (x, 50, axis), {}
+        yield "quantile", (x, [0.2, 0.9], axis), {"method": ("hazen", "lower", "linear")[axis % 3]}
         for name in ("cumulative_sum", "cumulative_min", "cumulative_max"):
             yield name, (x,), {"axis": axis - x.ndim * (axis % 2)}
         yield "cumulative_sum", (x,), {"axis": axis, "exclusive": True, "reverse": True, "check": "later"}
     if x.ndim == 1:
         yield "cumulative_max", (x,), {"reverse": True, "nan": "skip"}
+    ordered = np.sort(getattr(x, "array", x), axis=None)
+    yield "searchsorted", (ordered, x), {}
+    yield "searchsorted", (ordered[::-2], x, "right"), {"descending": True}
     for name in ("unique", "unique_counts", "unique_values"):
         yield name, (x,), {}
     yield "median", (x,), {}
     for q in (0, 0.3, 1.0, [0.5], (0.1, 0.9)):
         yield "quantile", (x, q), {}
     yield "histogram", (x,), {}
-    yield "histogram", (x, 3), {"range": (0.5, 90.0)}
+    yield "histogram", (x, 3), {"range": (0.5, 90)}
+    yield "histogram", (x, [0, 1.5, 20]), {}
     if x.ndim and x.shape[0] > 2:
         n = x.shape[0]
         yield "segment_sum", (x, np.array([0, 2, 2, n])), {}
@@ -195,11 +202,29 @@ class Doors(unittest.TestCase):
             for name in ("sum", "sort", "median"):
                 self.check(name, x, axis=axis)
         self.check("sum", x, 0, np.True_)
+        for k in (-1, 2.0, np.int64(2), True, 2**70, None, "1"):
+            self.check("top", x, k)
+        for axis in (2, -3, None, True, (0,)):
+            self.check("top", x, 2, axis)
+        self.check("top", np.array(2.5), 1)
+        self.check("top", x, 2, largest=1)
+        for side in ("Left", None, 1, "right", "left", b"left"):
+            self.check("searchsorted", x[0], x, side)
+            self.check("searchsorted", x[0], np.array(5.0), side=side)
+        for given in ((x, x), (x[0], x.astype("f4")), (x[0], 5.0), ([1.0, 2], x), (x[0], [1.0]), (np.array(5.0), x), (x[0],)):
+            self.check("searchsorted", *given)
+        for method in ("hazen", "none", 3, None, "", "\ud800"):
+            self.check("quantile", x, 0.4, method=method)
         for q in (-0.1, 2, [], [0.5, 7], np.array([0.5]), "0.5", None, [None], [0.5] * 40, float("nan"), True):
             self.check("quantile", x, q)
-        for bins in (0, -1, "auto", [0, 1, 2], True, 2**70, 2.5, np.int64(3), None):
+        for bins in (
+            0, -1, "auto", [0, 1, 2], True, 2**70, 2.5, np.int64(3), None, [1], [], (0, 2**53, 2**53 + 2), [2, 1], [0, None],
+            (True, 2.5), [0, float("inf")], np.arange(65).tolist(), np.arange(64).tolist(), np.arange(3.0), [np.float64(0), np.int64(3)],
+        ):  # fmt: skip
             self.check("histogram", x, bins)
-        for range in ((0, 5), (5.0, 0.0), (0.0, float("inf")), [0.0, 9.0], (0.0,), 7):
+            self.check("histogram", x, bins, (0.5, 3))
+            self.check("histogram", x.astype("i8"), bins)
+        for range in ((0, 5), (5.0, 0.0), (5, 0), (4, 4), (2.5, True), (0, 2**60), (0.0, float("inf")), [0.0, 9.0], (0.0,), 7):
             self.check("histogram", x, 4, range)
         offsets = np.array([0, 1, 3])
         for places in (offsets, offsets.astype("f8"), offsets[::-1], offsets[:0], offsets[0], x, [0, 1, 3]):
@@ -230,8 +255,14 @@ class Doors(unittest.TestCase):
                 for descending in (True, False):
                     self.check_taken("sort", x, nan=nan, descending=descending)
                     self.check_taken("argsort", x, 0, descending=descending, nan=nan)
+                    self.check_taken("top", x, 2, 1, largest=descending, nan=nan)
                 for name in ("unique", "unique_counts", "unique_values"):
                     self.check_taken(name, x, nan=nan)
+                for arguments in ((x,), (x, 1), (x, 0, True), (x[:1],), (x[:, :1], (0, 1))):
+                    self.check_taken("median", *arguments, nan=nan)
+                    for q in (0.5, [0, 1], [0.25]):
+                        self.check_taken("quantile", arguments[0], q, *arguments[1:], nan=nan)
+                    self.check_taken("percentile", arguments[0], 30, nan=nan, method="higher")
                 self.check_taken("segment_max", x, offsets, nan=nan)
                 self.check_taken("index_mean", 2, index, x, nan=nan)
         for ddof in (0, 1, 2, -1, 2**40, 1.0, "1", None, True):

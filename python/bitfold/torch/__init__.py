@@ -6,10 +6,10 @@
 
 They give the same bits on CPUs and GPUs, whatever the threads, so they also work under
 torch.use_deterministic_algorithms(True). torch.compile traces them. On a GPU they work on the current stream.
-Reductions along dimensions and scans are enqueued, and torch.cuda.graph captures them. Results of halves, but those
-of scans, wait, and so do sums of int64, running products and dot products of integers, which may not fit, extremes
-with empty=, and all other operators but sort and argsort along the last dimension of contiguous tensors, which are
-enqueued and not captured.
+Reductions along dimensions, scans, sorts, medians, quantiles and histograms are enqueued, and torch.cuda.graph captures
+them. Results of halves, but those of scans and sorts, wait, and so do sums of int64, running products and dot products of
+integers, which may not fit, extremes with empty=, sorts and quantiles of many elements until they have read them (but in
+no graph), and more than 16 quantiles.
 average, covariance, correlation, skew and kurtosis of a GPU's tensors are copied to the CPU, unless they are of
 whole tensors.
 

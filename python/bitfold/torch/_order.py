@@ -1,5 +1,6 @@
 """The operators of order: sort, argsort, median, quantile, histogram."""
 
+import functools
 import math
 
 import torch
@@ -9,6 +10,12 @@ import bitfold
 from ._exact import Fibres, dims_of
 from ._operators import define, front
 
+
+def _lines_of(x, dims):
+    """x with these as its last dimensions, contiguous: a copy of the library's would be waited for on a GPU."""
+    return x.detach().movedim(dims, list(range(x.ndim - len(dims), x.ndim))).contiguous()
+
+
 # ---- sort -----------------------------------------------------------------------------------------
 
 _LINE = "Tensor x, int dim=-1, bool descending=False"
@@ -17,7 +24,8 @@ _LINE = "Tensor x, int dim=-1, bool descending=False"
 def _argsort(x, dim=-1, descending=False):
     if x.ndim == 0:
         return torch.zeros([], dtype=torch.int64, device=x.device)
-    return bitfold.argsort(x.detach(), dim, descending=descending)
+    index = bitfold.argsort(_lines_of(x, [dim]), descending=descending)
+    return index.movedim(-1, dim).contiguous()
 
 
 def _sort(x, dim=-1, descending=False):
@@ -82,9 +90,18 @@ def _method(interpolation):
     return interpolation
 
 
+def _of_lines(function, x, *given, dim, keepdim):
+    """Calls a function on the lines along dimensions; the lines of its result may have others before theirs."""
+    dims = dims_of(dim, x.ndim)
+    made = function(_lines_of(x, dims), *given, tuple(range(x.ndim - len(dims), x.ndim)))
+    for d in sorted(dims, reverse=True) if keepdim else ():
+        made = made.unsqueeze(d - x.ndim)
+    return made
+
+
 def _quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
-    axes, method = tuple(dims_of(dim, x.ndim)), _method(interpolation)
-    return bitfold.quantile(x.detach(), q, axes, keepdim, method=method).to(torch.float64)
+    function = functools.partial(bitfold.quantile, method=_method(interpolation))
+    return _of_lines(function, x, q, dim=dim, keepdim=keepdim).to(torch.float64)
 
 
 def _fake_quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
@@ -145,8 +162,7 @@ define(
 
 
 def _median(x, dim=None, keepdim=False):
-    made = bitfold.median(x.detach(), tuple(dims_of(dim, x.ndim)), keepdim)
-    return made.to(_median_dtype(x))
+    return _of_lines(bitfold.median, x, dim=dim, keepdim=keepdim).to(_median_dtype(x))
 
 
 def _median_dtype(x):
@@ -176,7 +192,7 @@ define(
 
 
 def _histogram(x, bins, low, high):
-    return bitfold.histogram(x.detach(), bins, (low, high))[0]
+    return bitfold.histogram(x.detach().contiguous(), bins, (low, high))[0]
 
 
 def _fake_histogram(x, bins, low, high):
