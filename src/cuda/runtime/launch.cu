@@ -16,6 +16,7 @@ typedef struct held {
 struct bf_cuda_kernels {
     const void *shared[KERNELS]; /* These may use all shared memory. */
     held held[KERNELS];          /* A new one takes an old one's place. */
+    uint64_t call;               /* the call that launched last */
 };
 
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda) {
@@ -58,8 +59,18 @@ static cudaError_t allow_shared(const bf_cuda *cuda, const void *kernel,
     return error;
 }
 
+/* Whether what stands on the stream before this launch is this context's. Behind a stranger's
+ * kernel, and a wait for another stream, an early start is not safe: while the host made a stream,
+ * that kernel was never said to have ended, and the ones that had begun early waited for ever. */
+static bool follows_own(const bf_cuda *cuda) {
+    const bool own = cuda->stream == cuda->own || cuda->kernels->call == cuda->calls;
+    cuda->kernels->call = cuda->calls;
+    return own;
+}
+
 cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
                            void **arguments) {
+    const bool follows = follows_own(cuda);
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -69,7 +80,7 @@ cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shap
     config.dynamicSmemBytes = shape.shared;
     config.stream = cuda->stream;
     config.attrs = &overlap;
-    config.numAttrs = shape.overlaps && cuda->major >= 9 ? 1 : 0;
+    config.numAttrs = shape.overlaps && follows && cuda->major >= 9 ? 1 : 0;
     cudaError_t error = allow_shared(cuda, kernel, &shape);
     return error == cudaSuccess ? cudaLaunchKernelExC(&config, kernel, arguments) : error;
 }
