@@ -36,11 +36,16 @@ __device__ __forceinline__ int64_t turn(const exact_params &p, int64_t place) {
     return p.scan.reverse ? p.places - 1 - place : place;
 }
 
+/* Lines, or segments that have no offsets. */
+__device__ __forceinline__ int64_t length_of(const bf_cuda_scan_params &scan) {
+    return scan.row > 0 ? scan.row : scan.length;
+}
+
 __device__ __forceinline__ exact_line line_of(const exact_params &p, int64_t number) {
     const bf_cuda_scan_params &scan = p.scan;
     const bool cut = scan.offsets != NULL;
-    const int64_t first = cut ? bf_cuda_scan_offset(scan, number) : number * scan.length;
-    const int64_t end = cut ? bf_cuda_scan_offset(scan, number + 1) : first + scan.length;
+    const int64_t first = cut ? bf_cuda_scan_offset(scan, number) : number * length_of(scan);
+    const int64_t end = cut ? bf_cuda_scan_offset(scan, number + 1) : first + length_of(scan);
     if (scan.reverse) return {number, p.places - end, p.places - first};
     return {number, first, end};
 }
@@ -49,7 +54,7 @@ __device__ __forceinline__ exact_line line_of(const exact_params &p, int64_t num
 __device__ __forceinline__ exact_line find_line(const exact_params &p, int64_t place) {
     const int64_t row = turn(p, place);
     return line_of(p, p.scan.offsets != NULL ? bf_cuda_scan_segment(p.scan, row)
-                                             : row / p.scan.length);
+                                             : row / length_of(p.scan));
 }
 
 /* The line behind another one, which is not the last: most often its neighbour, but segments may

@@ -92,11 +92,11 @@ __device__ __forceinline__ bool round_surely(double a, double b, double c, doubl
 
 /* Calls run with the dtype of results, usually D, as an integral constant. */
 template <bf_dtype D, class Run>
-__device__ __forceinline__ bool with_dtype(std::true_type, bf_dtype, const Run &run) {
+__device__ __forceinline__ auto with_dtype(std::true_type, bf_dtype, const Run &run) {
     return run(std::integral_constant<bf_dtype, D>());
 }
 template <bf_dtype D, class Run>
-__device__ __forceinline__ bool with_dtype(std::false_type, bf_dtype to, const Run &run) {
+__device__ __forceinline__ auto with_dtype(std::false_type, bf_dtype to, const Run &run) {
     switch (to) {
     case BF_F16: return run(std::integral_constant<bf_dtype, BF_F16>());
     case BF_BF16: return run(std::integral_constant<bf_dtype, BF_BF16>());
@@ -179,11 +179,14 @@ template <bf_dtype D> struct float_sum {
      * low is below 2^-90 2^e more then, and the roundings 2^-137 2^e each. */
     __device__ __forceinline__ double error(const bf_cuda_scan_params &p) const {
         if (least > most) return 0; /* zeros alone */
-        const int count_bits = bf_bit_length((uint64_t)p.length);
-        const int top = F::exponent_of(most), bottom = F::exponent_of(least) - F::bits;
+        const int count_bits = bf_bit_length((uint64_t)p.length), top = F::exponent_of(most);
         if (most >= F::fields || top + count_bits >= 1023) return INFINITY;
-        if (top + count_bits - bottom <= 159 - SPARE) return 0;
+        if (width(count_bits) <= 159 - SPARE) return 0;
         return power_of_two(top + max(count_bits - 130, 2 * count_bits - 150));
+    }
+    /* So many bits hold any sum of less than 2^count_bits such elements. */
+    __device__ __forceinline__ int width(int count_bits) const {
+        return F::exponent_of(most) + count_bits - (F::exponent_of(least) - F::bits);
     }
     /* How much a result may differ from what round_surely rounds, the line's error included. */
     __device__ __forceinline__ double margin(const bf_cuda_scan_params &p) const {
@@ -199,7 +202,10 @@ template <bf_dtype D> struct float_sum {
             by < INFINITY && with_dtype<D>(std::false_type(), p.prefix.to, [&](auto to) {
                 return round_surely<to()>(high, middle, low, by, &bits);
             });
-        if (sure) return bits;
+        return sure ? bits : result_exactly(p, wrong);
+    }
+    __device__ __forceinline__ uint64_t result_exactly(const bf_cuda_scan_params &p,
+                                                       int *wrong) const {
         const exact_result r = round_exactly(p, *this);
         *wrong |= r.wrong;
         return r.bits;
@@ -230,58 +236,58 @@ template <bf_dtype D> struct float_sum {
 template <bf_dtype D> struct float_range {
     typedef format<D> F;
     /* The least upper 32 bits of elements, or all of them, that are not 0, minus 1, and the most.
-     * The sign is put last, so that -0 has the exponent field of 0. */
+     * The sign is put last, so that -0 has the exponent field of 0. An element that has bits below
+     * these alone counts as -0. */
     uint32_t least, most;
-    uint32_t is_odd; /* some element is not 0, but these bits are */
 
-    static __device__ __forceinline__ float_range none() { return {~0u, 0, 0}; }
+    static __device__ __forceinline__ float_range none() { return {~0u, 0}; }
     __device__ __forceinline__ void see(typename F::Bits bits) {
         constexpr int lower = F::width > 32 ? 32 : 0, apart = 32 - (F::width - lower);
         const uint32_t upper = (uint32_t)(bits >> lower) << apart;
-        const uint32_t turned = __funnelshift_l(upper, upper, 1);
+        uint32_t turned = __funnelshift_l(upper, upper, 1);
+        if (lower > 0 && turned == 0 && bits != 0) turned = 1;
         most = max(most, turned);
         least = min(least, turned - 1);
-        if (lower > 0 && turned == 0 && bits != 0) is_odd = 1;
     }
     /* The range of all threads; the caller synchronizes before the next one. */
     __device__ __forceinline__ float_range of_block() const {
         __shared__ float_range of_warps[WARPS];
         const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
-        float_range all = {bf_cuda_warp_least(least), bf_cuda_warp_most(most),
-                           bf_cuda_warp_or(is_odd)};
+        float_range all = {bf_cuda_warp_least(least), bf_cuda_warp_most(most)};
         if (lane == 0) of_warps[warp] = all;
         __syncthreads();
 #pragma unroll
         for (const float_range &r : of_warps)
-            all = {min(all.least, r.least), max(all.most, r.most), all.is_odd | r.is_odd};
+            all = {min(all.least, r.least), max(all.most, r.most)};
         return all;
     }
-    __device__ __forceinline__ bool is_zero() const { return most == 0 && !is_odd; }
+    __device__ __forceinline__ bool is_zero() const { return most == 0; }
     /* Is no element -0, nor beyond these bits? */
-    __device__ __forceinline__ bool is_plain() const { return least > 0 && !is_odd; }
+    __device__ __forceinline__ bool is_plain() const { return least > 0; }
     /* The exponent fields. */
     __device__ __forceinline__ int most_field() const { return field_of(most); }
-    __device__ __forceinline__ int least_field() const { return is_odd ? 0 : field_of(least + 1); }
+    __device__ __forceinline__ int least_field() const { return field_of(least + 1); }
     static __device__ __forceinline__ int field_of(uint32_t upper) {
         return (int)(upper >> (33 - (F::width - F::fraction)));
     }
 };
 
-/* The results of elements that follow those of a state, as by_states has them. Few need it. */
-template <bf_dtype D, int count>
-__device__ __noinline__ group_results<count>
-next_exactly(const bf_cuda_scan_params &p, float_sum<D> s, group<float_sum<D>, count> g,
-             skips skipped) {
-    s.settle();
-    return by_states<float_sum<D>>{p, s}.next(std::false_type(), g, skipped);
+/* 2^this is more than x. */
+__device__ __forceinline__ int exponent_above(double x) {
+    return (__double2hiint(x) >> 20 & 2047) - 1022;
 }
 
-/* The way of a tile whose elements are multiples of 2^(exponent - 106 + 2 * COUNT), and less than
- * 2^exponent. The high unit is 2^(exponent + COUNT - 52): all sums of multiples are less than 2^52
- * units, and all sums of rests less than 2^53 of the multiples above. */
+/* The way of a tile whose elements are less than 2^exponent: of a unit, each is a multiple and a
+ * rest. All sums of multiples are less than 2^52 units, so they are exact. Those of rests are where
+ * all elements are multiples of a unit below which 53 bits hold them; so they have to be where a
+ * tile is reduced. Where it is scanned, the unit holds what came before it, too, and rests may be
+ * rounded: each addition is wrong by less than 2^-53 of the most that a sum of rests may be, and
+ * there are less than 2^7 on the way to a result. */
 template <bf_dtype D> struct by_pairs {
     typedef format<D> F;
     typedef float_sum<D> S;
+    static constexpr bool is_usual = false;
+    static constexpr int at_once = 4;
     static constexpr int COUNT = tile_of<S>::elements == 8192 ? 13 : 12;
     static_assert(tile_of<S>::elements == 1 << COUNT, "units are for other tiles");
 
@@ -295,23 +301,41 @@ template <bf_dtype D> struct by_pairs {
     };
     const bf_cuda_scan_params &p;
     int least, most; /* exponent fields */
-    double start;    /* 1.5 * 2^52 high units */
-    S carried;
-    Sum sum;
-    double margin; /* how much a result may differ from what it is rounded from */
+    int bound;       /* all sums of multiples are below 2^this */
+    double start;    /* 1.5 * 2^52 units */
+    Sum sum;         /* the line so far */
+    double margin;   /* how much a result may differ from what it is rounded from */
+    bool is_sure;    /* all results so far are certain */
 
-    static __device__ __forceinline__ bool fits(const float_range<D> &r) {
-        if (r.most == 0 || !r.is_plain()) return false;
-        const int least = r.least_field(), most = r.most_field();
-        const int top = F::exponent_of(most);
-        return most < F::fields && -700 < top && top < 1000 &&
-               top - (F::exponent_of(least) - F::bits) <= 106 - 2 * COUNT;
+    static __device__ __forceinline__ by_pairs with(const bf_cuda_scan_params &p,
+                                                    const float_range<D> &r, int bound) {
+        return {
+            p,   r.least_field(), r.most_field(), bound, 1.5 * power_of_two(bound), Sum::none(), 0,
+            true};
     }
+    /* Are the exponents usual ones, and no element is -0? */
+    static __device__ __forceinline__ bool is_usual_range(const float_range<D> &r) {
+        return r.most > 0 && r.is_plain() && r.most_field() < F::fields &&
+               F::exponent_of(r.most_field()) > -700;
+    }
+    /* Do doubles hold all sums of rests, if elements have this exponent field at least? */
+    __device__ __forceinline__ bool is_exact(int field) const {
+        return bound - (F::exponent_of(field) - F::bits) <= 105 - COUNT;
+    }
+    __device__ __forceinline__ bool fits() const { return bound < 1000 && is_exact(least); }
     static __device__ __forceinline__ by_pairs of(const bf_cuda_scan_params &p,
                                                   const float_range<D> &r) {
-        const int most = r.most_field();
-        const double start = 1.5 * power_of_two(F::exponent_of(most) + COUNT);
-        return {p, r.least_field(), most, start, S::none(), Sum::none(), 0};
+        return with(p, r, F::exponent_of(r.most_field()) + COUNT);
+    }
+    /* One that goes on from a state. */
+    __device__ __forceinline__ bool fits_behind(const S &carried) const {
+        return bound < 1000 && carried.most < F::fields &&
+               (is_exact(least) || carried.least <= carried.most);
+    }
+    static __device__ __forceinline__ by_pairs behind(const bf_cuda_scan_params &p,
+                                                      const float_range<D> &r, const S &carried) {
+        const int own = F::exponent_of(r.most_field()) + COUNT;
+        return with(p, r, max(own, exponent_above(carried.high)) + 1);
     }
     __device__ __forceinline__ void take(Sum *to, typename F::Bits bits) const {
         const double x = F::decode(bits), high = (x + start) - start;
@@ -324,112 +348,115 @@ template <bf_dtype D> struct by_pairs {
         s.add(all.low);
         return s;
     }
-    __device__ __forceinline__ void begin(const S &before_tile, const Sum &before) {
-        carried = before_tile;
-        carried.least = min(carried.least, least);
-        carried.most = max(carried.most, most);
-        sum = before;
-        margin = fabs(carried.low) + carried.error(p) + (fabs(carried.high) + start) * 0x1p-100 +
-                 (fabs(carried.middle) + start * (0x1p-54 * (1 << COUNT))) * 0x1p-50;
+    __device__ __forceinline__ void begin(const S &carried, const Sum &before) {
+        const S all = {0, 0, 0, min(carried.least, least), max(carried.most, most)};
+        const double error = all.error(p), high = (carried.high + start) - start;
+        sum = {high, ((carried.high - high) + carried.middle) + carried.low};
+        sum.join(before);
+        margin = error == 0 && is_exact(all.least) ? 0 : error + start * (0x1p-99 * (1 << COUNT));
+        is_sure &= exponent_above(carried.high) < bound;
     }
-    template <class Usual, int count>
-    __device__ __forceinline__ group_results<count> next(Usual usual, const group<S, count> &g,
-                                                         skips skipped) {
-        const Sum before = sum;
-        group_results<count> r;
-        r.wrong = 0;
-        const bool sure = with_dtype<D>(usual, p.prefix.to, [&](auto to) {
-            bool all = !skipped && margin < INFINITY;
-#pragma unroll
-            for (int k = 0; k < count; k++) {
-                take(&sum, g.x[k]);
-                if (k == 0 && skipped) sum = before;
-                all &= round_surely<to()>(carried.high, sum.high, carried.middle + sum.low, margin,
-                                          &r.bits[k]);
-            }
-            return all;
+    __device__ __forceinline__ void add(typename F::Bits bits) { take(&sum, bits); }
+    template <class Usual>
+    __device__ __forceinline__ uint64_t result(Usual usual, bool first, int *) {
+        const double all = sum.high + sum.low, rest = sum.low - (all - sum.high);
+        if (first) return 0;
+        return with_dtype<D>(usual, p.prefix.to, [&](auto to) {
+            const double around = fma(fabs(all), rest == 0 ? 0 : 0x1p-50, margin);
+            const bool is_double = to() == BF_F64;
+            const uint64_t up = round_to(to(), all + (is_double ? rest + margin : around), -0.0);
+            const uint64_t down = round_to(to(), all + (is_double ? rest - margin : -around), -0.0);
+            is_sure &= up == down;
+            return up;
         });
-        if (sure) return r;
-        S s = carried;
-        s.add(before.high);
-        s.add(before.low);
-        return next_exactly<D>(p, s, g, skipped);
     }
+    __device__ __forceinline__ bool end() const { return is_sure; }
 };
 
-/* The way of a tile whose elements are multiples of 2^(exponent - 48), and less than 2^exponent:
- * all sums of a thread's neighbours are doubles. Between threads they are pairs. */
-template <bf_dtype D> struct by_doubles : by_pairs<D> {
+/* How far a double is behind a number of a dtype: about this, in units of which numbers are 2^32
+ * apart. Ties have HALF of these. */
+template <bf_dtype to> __device__ __forceinline__ uint32_t phase_of(double x) {
+    constexpr int dropped = 53 - format<to>::bits; /* bits */
+    return (uint32_t)(bf_cuda_element::bits_of(x) << (64 - dropped) >> 32);
+}
+
+/* The way of a tile whose elements are multiples of 2^(exponent - 48), and less than 2^exponent,
+ * and whose results have their dtype: all sums of a thread's elements are doubles. Between threads
+ * they are pairs.
+ *
+ * A result is rounded from the sum of two doubles, `base` and the thread's own, which is exact. Let
+ * `size` be |base| and 2^(exponent - 25). The roundings on the way to base are below 2^-52 size,
+ * and what the line may be wrong by is below 2^-53 size, or no result is certain. With the rounding
+ * of the sum that is less than 98 units in its last place, if it is at least size / 32. So no tie
+ * lies between it and the exact one, if none is within 128. Where doubles hold all sums on the way,
+ * there are no roundings. */
+template <bf_dtype D> struct by_doubles {
     typedef by_pairs<D> Pairs;
     typedef typename Pairs::F F;
     typedef typename Pairs::S S;
     typedef typename Pairs::Sum Sum;
-    using Pairs::carried; /* up to the thread's elements */
-    using Pairs::margin;
-    using Pairs::start;
-    static constexpr int EACH = 5, COUNT = Pairs::COUNT;
+    static constexpr bool is_usual = true;
+    static constexpr int at_once = 8;
+    static constexpr int EACH = 5;
+    static constexpr uint32_t HALF = 1u << 31, TIES = F::bits < 21 ? 2 : 128 << (F::bits - 21);
     static_assert(tile_of<S>::each <= 1 << EACH, "a thread has more elements");
 
-    double own;      /* the sum of the thread's elements so far */
-    double up, down; /* what is added to a sum of two doubles, so that the exact one lies between */
+    const bf_cuda_scan_params &p;
+    int least, most; /* exponent fields */
+    double start;    /* as pairs have it */
+    double base, own;
+    uint32_t near, nearest; /* what phases have to be at least, as far as they are from ties; are */
+    float small, smallest;  /* what results have to be at least; are */
+    bool is_sure;
 
-    static __device__ __forceinline__ bool fits(const float_range<D> &r) {
-        const int top = F::exponent_of(r.most_field());
-        return Pairs::fits(r) && top - (F::exponent_of(r.least_field()) - F::bits) <= 53 - EACH;
-    }
     static __device__ __forceinline__ by_doubles of(const bf_cuda_scan_params &p,
                                                     const float_range<D> &r) {
-        return {Pairs::of(p, r), 0, 0, 0};
+        const Pairs pairs = Pairs::of(p, r);
+        return {p, pairs.least, pairs.most, pairs.start, 0, 0, 0, ~0u, 0, INFINITY, true};
+    }
+    __device__ __forceinline__ bool fits() const {
+        return p.prefix.to == D && S{0, 0, 0, least, most}.width(EACH) <= 53;
     }
     __device__ __forceinline__ void take(Sum *to, typename F::Bits bits) const {
         to->high += F::decode(bits);
     }
     __device__ __forceinline__ void settle(Sum *to) const {
-        const double sum = to->high;
-        to->high = (sum + start) - start;
-        to->low = sum - to->high;
+        const double all = to->high;
+        to->high = (all + start) - start;
+        to->low = all - to->high;
     }
-    __device__ __forceinline__ void begin(const S &before_tile, const Sum &before) {
-        carried = before_tile;
-        carried.add(before.high);
-        carried.add(before.low);
-        carried.settle();
-        carried.least = min(carried.least, Pairs::least);
-        carried.most = max(carried.most, Pairs::most);
-        const double most = fabs(carried.high) + start * (1.0 / (1 << (COUNT - EACH)));
-        margin = fabs(carried.low) + carried.error(Pairs::p) + most * 0x1p-100 +
-                 fabs(carried.middle) * 0x1p-50;
-        up = carried.middle + (margin + most * 0x1p-50);
-        down = carried.middle - (margin + most * 0x1p-50);
+    __device__ __forceinline__ S state(const Sum &all) const {
+        S s = {all.high, 0, 0, least, most};
+        s.add(all.low);
+        return s;
+    }
+    __device__ __forceinline__ bool end() {
+        return is_sure &= nearest >= near && smallest >= small;
+    }
+    __device__ __forceinline__ void begin(const S &carried, const Sum &before) {
+        end();
+        base = (carried.high + before.high) + (before.low + carried.middle);
         own = -0.0;
+        const S all = {0, 0, 0, min(carried.least, least), max(carried.most, most)};
+        const double most_own = power_of_two(F::exponent_of(most) + EACH);
+        const double held = power_of_two(F::exponent_of(all.least) - F::bits + 52);
+        const double size = fabs(base) + most_own * 0x1p-30, error = all.error(p);
+        const bool is_exact = error == 0 && carried.middle == 0 &&
+                              fabs(carried.high) + (fabs(before.high) + most_own) <= held;
+        const bool is_close = error < INFINITY && error <= size * 0x1p-53;
+        near = is_exact ? 0 : 2 * TIES;
+        small = is_exact   ? 0
+                : is_close ? (float)fmax(size / 32, power_of_two(F::exponent_of(0)))
+                           : NAN;
+        nearest = ~0u;
+        smallest = INFINITY;
     }
-    template <class Usual, int count>
-    __device__ __forceinline__ group_results<count> next(Usual usual, const group<S, count> &g,
-                                                         skips skipped) {
-        const double before = own;
-        group_results<count> r;
-        r.wrong = 0;
-        const bool sure = with_dtype<D>(usual, Pairs::p.prefix.to, [&](auto to) {
-            bool all = !skipped && margin < INFINITY;
-#pragma unroll
-            for (int k = 0; k < count; k++) {
-                own += F::decode(g.x[k]);
-                if (k == 0 && skipped) own = before;
-                if constexpr (to() == BF_F64) {
-                    all &=
-                        round_surely<to()>(carried.high, own, carried.middle, margin, &r.bits[k]);
-                } else {
-                    const double sum = carried.high + own;
-                    r.bits[k] = round_to(to(), sum + up, -0.0);
-                    all &= r.bits[k] == round_to(to(), sum + down, -0.0);
-                }
-            }
-            return all;
-        });
-        if (sure) return r;
-        S s = carried;
-        s.add(before);
-        return next_exactly<D>(Pairs::p, s, g, skipped);
+    __device__ __forceinline__ void add(typename F::Bits bits) { own += F::decode(bits); }
+    template <class Usual> __device__ __forceinline__ uint64_t result(Usual, bool first, int *) {
+        const double sum = base + own;
+        nearest = min(nearest, phase_of<D>(sum) + (TIES - HALF));
+        smallest = fminf(smallest, fabsf((float)sum));
+        return first ? 0 : round_to(D, sum, -0.0);
     }
 };
 
@@ -439,6 +466,10 @@ template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
     typedef by_states<S> All;
     int least, most; /* exponent fields */
     double margin;   /* as in by_pairs */
+    static __device__ __forceinline__ by_sums of(const bf_cuda_scan_params &p,
+                                                 const float_range<D> &r) {
+        return {{p, S::none()}, r.is_zero() ? NO_EXPONENT : r.least_field(), r.most_field(), 0};
+    }
     __device__ __forceinline__ void begin(const S &carried, const S &before) {
         All::begin(carried, before);
         S of_all = All::s;
@@ -446,24 +477,15 @@ template <bf_dtype D> struct by_sums : by_states<float_sum<D>> {
         of_all.most = max(carried.most, most);
         margin = of_all.margin(All::p);
     }
-    template <class Usual, int count>
-    __device__ __forceinline__ group_results<count> next(Usual usual, const group<S, count> &g,
-                                                         skips skipped) {
-        const S before = All::s;
-        group_results<count> r;
-        r.wrong = 0;
-        const bool sure = with_dtype<D>(usual, All::p.prefix.to, [&](auto to) {
-            bool all = !skipped && margin < INFINITY;
-#pragma unroll
-            for (int k = 0; k < count; k++) {
-                All::s.take(All::p, g.x[k]);
-                if (k == 0 && skipped) All::s = before;
-                all &=
-                    round_surely<to()>(All::s.high, All::s.middle, All::s.low, margin, &r.bits[k]);
-            }
-            return all;
-        });
-        return sure ? r : next_exactly<D>(All::p, before, g, skipped);
+    template <class Usual>
+    __device__ __forceinline__ uint64_t result(Usual usual, bool first, int *wrong) {
+        uint64_t bits;
+        if (first) return 0;
+        const bool sure =
+            margin < INFINITY && with_dtype<D>(usual, All::p.prefix.to, [&](auto to) {
+                return round_surely<to()>(All::s.high, All::s.middle, All::s.low, margin, &bits);
+            });
+        return sure ? bits : All::s.result_exactly(All::p, wrong);
     }
 };
 
@@ -475,20 +497,32 @@ template <bf_dtype D> struct bf_cuda_scan::ways<float_sum<D>> {
     static __device__ __forceinline__ bool is_usual(const bf_cuda_scan_params &p) {
         return p.prefix.to == D;
     }
+    static constexpr bool has_doubles = D != BF_F64;
+    template <class Run>
+    static __device__ __forceinline__ void reduce(const bf_cuda_scan_params &p, const Range &r,
+                                                  const Run &run) {
+        if (by_pairs<D>::is_usual_range(r)) {
+            if constexpr (has_doubles) {
+                const by_doubles<D> doubles = by_doubles<D>::of(p, r);
+                if (doubles.fits()) return run(doubles, often());
+            }
+            const by_pairs<D> pairs = by_pairs<D>::of(p, r);
+            if (pairs.fits()) return run(pairs, std::bool_constant<has_doubles>());
+        }
+        run(by_sums<D>::of(p, r), rarely());
+    }
     template <class Run>
     static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &r,
-                                                const Run &run) {
-        constexpr bool has_doubles = D != BF_F64;
-        if constexpr (has_doubles)
-            if (by_doubles<D>::fits(r)) return run(by_doubles<D>::of(p, r), often());
-        if (by_pairs<D>::fits(r))
-            run(by_pairs<D>::of(p, r), std::bool_constant<has_doubles>());
-        else
-            run(by_sums<D>{{p, float_sum<D>::none()},
-                           r.is_zero() ? NO_EXPONENT : r.least_field(),
-                           r.most_field(),
-                           0},
-                rarely());
+                                                const float_sum<D> &carried, const Run &run) {
+        if (by_pairs<D>::is_usual_range(r)) {
+            if constexpr (has_doubles) {
+                const by_doubles<D> doubles = by_doubles<D>::of(p, r);
+                if (doubles.fits() && run(doubles, often())) return;
+            }
+            const by_pairs<D> pairs = by_pairs<D>::behind(p, r, carried);
+            if (pairs.fits_behind(carried) && run(pairs, std::bool_constant<has_doubles>())) return;
+        }
+        run(by_sums<D>::of(p, r), rarely());
     }
 };
 

@@ -25,11 +25,12 @@ enum { THREADS = BF_CUDA_SCAN_THREADS, WARPS = THREADS / BF_CUDA_WARP };
 /* --- states between threads --- */
 
 template <class S, class Move> __device__ __forceinline__ S moved(const S &s, const Move &move) {
-    static_assert(sizeof(S) % 4 == 0, "no whole words");
-    uint32_t words[sizeof(S) / 4];
+    typedef std::conditional_t<alignof(S) == 8, unsigned long long, uint32_t> Word;
+    static_assert(sizeof(S) % sizeof(Word) == 0, "no whole words");
+    Word words[sizeof(S) / sizeof(Word)];
     memcpy(words, &s, sizeof s);
 #pragma unroll
-    for (uint32_t &word : words) word = move(word);
+    for (Word &word : words) word = move(word);
     S other;
     memcpy(&other, words, sizeof s);
     return other;
@@ -40,7 +41,7 @@ template <int lanes = BF_CUDA_WARP, class S> __device__ __forceinline__ S join_u
     const unsigned lane = threadIdx.x % BF_CUDA_WARP;
 #pragma unroll
     for (int d = 1; d < lanes; d *= 2) {
-        S before = moved(s, [d](uint32_t x) { return __shfl_up_sync(~0u, x, d); });
+        S before = moved(s, [d](auto x) { return __shfl_up_sync(~0u, x, d); });
         if (lane >= (unsigned)d) {
             before.join(s);
             s = before;
@@ -51,12 +52,12 @@ template <int lanes = BF_CUDA_WARP, class S> __device__ __forceinline__ S join_u
 
 /* The state of the lanes before this one; up_to is what join_up_to gave. */
 template <class S> __device__ __forceinline__ S before_lane(const S &up_to) {
-    const S s = moved(up_to, [](uint32_t x) { return __shfl_up_sync(~0u, x, 1); });
+    const S s = moved(up_to, [](auto x) { return __shfl_up_sync(~0u, x, 1); });
     return threadIdx.x % BF_CUDA_WARP == 0 ? S::none() : s;
 }
 
 template <class S> __device__ __forceinline__ S of_lane(const S &s, int lane) {
-    return moved(s, [lane](uint32_t x) { return __shfl_sync(~0u, x, lane); });
+    return moved(s, [lane](auto x) { return __shfl_sync(~0u, x, lane); });
 }
 
 /* The state of all threads of the block, of so many warps; thread 0 gets it. */
@@ -65,13 +66,13 @@ template <int warps = WARPS, class S> __device__ __forceinline__ S join_threads(
     const int lane = threadIdx.x % BF_CUDA_WARP, warp = threadIdx.x / BF_CUDA_WARP;
 #pragma unroll
     for (int d = BF_CUDA_WARP / 2; d > 0; d /= 2)
-        s.join(moved(s, [d](uint32_t x) { return __shfl_down_sync(~0u, x, d); }));
+        s.join(moved(s, [d](auto x) { return __shfl_down_sync(~0u, x, d); }));
     if (lane == 0) totals[warp] = s;
     __syncthreads();
     s = totals[lane % warps];
 #pragma unroll
     for (int d = warps / 2; d > 0; d /= 2)
-        s.join(moved(s, [d](uint32_t x) { return __shfl_down_sync(~0u, x, d); }));
+        s.join(moved(s, [d](auto x) { return __shfl_down_sync(~0u, x, d); }));
     return s;
 }
 
@@ -155,7 +156,7 @@ enum { PAUSE = 50 /* ns */, GROUP = 4 /* elements of a thread at once */ };
 /* A slot has the words of a state, each beside a 1: the two are written and read whole, so nobody
  * waits for the order of writes (NCCL's LL protocol). Two of each are moved at once. Beside the
  * first word is also whether a line, or a segment, begins in the tile. */
-template <class S> constexpr int packets_of = (int)(sizeof(S) / 4 + 1) / 2;
+template <class S> constexpr int packets_of = (int)(sizeof(S) / 4 + 1) / 2; /* nothing has none */
 
 constexpr uint64_t TOLD = (uint64_t)1 << 32, BEGINS = TOLD << 1;
 
@@ -264,10 +265,45 @@ template <class S> struct tile_of {
     static constexpr int widest = sizeof(Element) > sizeof(Result) ? sizeof(Element)
                                                                    : sizeof(Result);
     static constexpr int each = widest == 8 ? 16 : 32, elements = each * THREADS;
-    /* Where element k * THREADS + t lies in shared memory: those of a thread follow each other, and
-     * neighbouring threads begin at different banks. */
-    static __device__ __forceinline__ int spread(int k, unsigned t) {
-        return k * (THREADS + THREADS / each) + (int)(t + t / each);
+    static constexpr int vector = 16 / sizeof(Element), vectors = each / vector; /* a thread's */
+};
+
+/* Moves so many bytes, from or to a multiple of them, at once. */
+template <int bytes> __device__ __forceinline__ void load_vector(void *to, const void *from) {
+    memcpy(to, __builtin_assume_aligned(from, bytes), bytes);
+}
+template <int bytes> __device__ __forceinline__ void store_vector(void *to, const void *from) {
+    memcpy(__builtin_assume_aligned(to, bytes), from, bytes);
+}
+
+/* What a tile has of each element, in shared memory: by vectors of 16 bytes. Those of a thread
+ * follow each other, in an order of its own: so the vectors that neighbouring threads access at
+ * once lie in different banks. */
+template <class T, int each> struct in_room {
+    static constexpr unsigned vector = 16 / sizeof(T), vectors = each / vector;
+    T *x;
+    /* Item i is in the vector that lies where this one would. */
+    static __device__ __forceinline__ unsigned turned(unsigned v) { return v ^ v / 8 % vectors; }
+    __device__ __forceinline__ T *at(unsigned i) const {
+        return x + turned(i / vector) * vector + i % vector;
+    }
+    /* The place of item k of thread t. */
+    __device__ __forceinline__ T *at(unsigned t, unsigned k) const {
+        return x + (turned(t * vectors) ^ k / vector) * vector + k % vector;
+    }
+    /* Items of a thread from k on, a multiple of their count. */
+    template <int count>
+    __device__ __forceinline__ void get(unsigned t, unsigned k, T (&to)[count]) const {
+        constexpr int some = count < (int)vector ? count : (int)vector;
+#pragma unroll
+        for (int i = 0; i < count; i += some) load_vector<some * sizeof(T)>(to + i, at(t, k + i));
+    }
+    template <int count>
+    __device__ __forceinline__ void put(unsigned t, unsigned k, const T (&from)[count]) const {
+        constexpr int some = count < (int)vector ? count : (int)vector;
+#pragma unroll
+        for (int i = 0; i < count; i += some)
+            store_vector<some * sizeof(T)>(at(t, k + i), from + i);
     }
 };
 
@@ -283,12 +319,8 @@ struct nothing_seen {
     __device__ __forceinline__ nothing_seen of_block() const { return {}; }
 };
 
-/* Elements of a thread that follow each other, and their results. */
+/* Elements of a thread that follow each other. */
 template <class S, int count> struct group { typename S::Element x[count]; };
-template <int count> struct group_results {
-    uint64_t bits[count];
-    int wrong; /* what is, with any of them */
-};
 
 /* How prefixes that exclude their own element begin: the first one of a group is not taken. */
 enum skips {
@@ -301,6 +333,8 @@ enum skips {
  * the same functions. */
 template <class S> struct by_states {
     typedef S Sum;
+    static constexpr bool is_usual = false; /* takes usual results alone */
+    static constexpr int at_once = 1;       /* groups that a loop's turn makes */
     const bf_cuda_scan_params &p;
     S s;
     __device__ __forceinline__ void take(Sum *to, typename S::Element bits) const {
@@ -313,26 +347,19 @@ template <class S> struct by_states {
         s = carried;
         s.join(before);
     }
-    /* Makes elements the next ones, the first one if it is not skipped. Returns the results behind
-     * each. Usual: ways<S>::is_usual. */
-    template <class Usual, int count>
-    __device__ __forceinline__ group_results<count> next(Usual, const group<S, count> &g,
-                                                         skips skipped) {
-        group_results<count> r;
-        const S before = s;
-        r.wrong = 0;
-#pragma unroll
-        for (int k = 0; k < count; k++) {
-            s.take(p, g.x[k]);
-            if (k == 0 && skipped) s = before;
-            r.bits[k] = s.result(p, k == 0 && skipped == SKIPS_FIRST, &r.wrong);
-        }
-        return r;
+    __device__ __forceinline__ void add(typename S::Element bits) { s.take(p, bits); }
+    /* The result behind what was added. Usual: ways<S>::is_usual. */
+    template <class Usual>
+    __device__ __forceinline__ uint64_t result(Usual, bool first, int *wrong) {
+        return s.result(p, first, wrong);
     }
+    /* Returns whether the thread's results are those of S, or else wrong. */
+    __device__ __forceinline__ bool end() { return true; }
 };
 
-/* Other states have more ways, and what a tile's elements tell beforehand (Range) decides. A way
- * that few tiles need is rare: its code is apart, so that it takes no registers from others. */
+/* Other states have more ways, and what a tile's elements tell beforehand (Range) decides. A tile
+ * is scanned in one way after the other, until all results are right. A way that few tiles need is
+ * rare: its code is apart, so that it takes no registers from others. */
 typedef std::false_type often;
 typedef std::true_type rarely;
 template <class S> struct ways {
@@ -341,8 +368,13 @@ template <class S> struct ways {
     /* Are results what S::Result is for? Usual ones replace elements in shared memory. */
     static __device__ __forceinline__ bool is_usual(const bf_cuda_scan_params &) { return true; }
     template <class Run>
+    static __device__ __forceinline__ void reduce(const bf_cuda_scan_params &p, const Range &,
+                                                  const Run &run) {
+        run(by_states<S>{p, S::none()}, often());
+    }
+    template <class Run>
     static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &,
-                                                const Run &run) {
+                                                const S &, const Run &run) {
         run(by_states<S>{p, S::none()}, often());
     }
 };
@@ -357,7 +389,8 @@ struct tile_place {
 template <class S>
 __device__ __forceinline__ tile_place place_of(const bf_cuda_scan_params &p, int64_t tile) {
     constexpr int most = tile_of<S>::elements;
-    const int64_t line = tile / p.line_tiles, first = tile % p.line_tiles * most;
+    const int64_t line = p.tiles == p.line_tiles ? 0 : tile / p.line_tiles;
+    const int64_t first = (tile - line * p.line_tiles) * most;
     return {tile,
             line,
             first,
@@ -366,26 +399,97 @@ __device__ __forceinline__ tile_place place_of(const bf_cuda_scan_params &p, int
             p.reverse ? -p.inner : p.inner};
 }
 
-/* Elements of a tile, as they lie; behind the line are zeros. Prefixes that exclude their own
- * element include the one before it; what is before the first one is skipped. */
-template <class S, bool last, int count>
-__device__ __forceinline__ void load(const bf_cuda_scan_params &p, const tile_place &at, int from,
-                                     typename S::Element (&x)[count]) {
-    typedef typename S::Element Element;
-    const int t = (int)threadIdx.x + from * THREADS, before = p.exclusive ? 1 : 0;
-    const Element *elements = (const Element *)p.elements + at.begin - before * at.step;
-    if (at.step == 1 && at.n == tile_of<S>::elements && at.first >= before) {
+/* Where the elements of a tile are read. Prefixes that exclude their own element include the one
+ * before it; what is before the first one is skipped. */
+template <class S>
+__device__ __forceinline__ const typename S::Element *source_of(const bf_cuda_scan_params &p,
+                                                                const tile_place &at) {
+    return (const typename S::Element *)p.elements + at.begin - (p.exclusive ? at.step : 0);
+}
+
+/* Are its elements neighbours in memory, and as many as it can have? */
+template <class S>
+__device__ __forceinline__ bool is_full(const bf_cuda_scan_params &p, const tile_place &at) {
+    return at.step == 1 && at.n == tile_of<S>::elements && (at.first > 0 || !p.exclusive);
+}
+
+/* Element i of a tile; behind the line are zeros. */
+template <class S>
+__device__ __forceinline__ typename S::Element element_of(const bf_cuda_scan_params &p,
+                                                          const tile_place &at, int i) {
+    const bool is_there = i < at.n && (at.first + i > 0 || !p.exclusive);
+    return is_there ? source_of<S>(p, at)[i * at.step] : 0;
+}
+
+/* Element k of a thread that reduces a tile: its vectors lie as far apart as all threads have one,
+ * or its elements do. */
+template <class S> __device__ __forceinline__ int strewn(bool by_vectors, int k) {
+    constexpr int vector = tile_of<S>::vector;
+    const int t = (int)threadIdx.x;
+    return by_vectors ? (k / vector * THREADS + t) * vector + k % vector : k * THREADS + t;
+}
+
+/* Loads those. Returns whether they are vectors. */
+template <class S>
+__device__ __forceinline__ bool load(const bf_cuda_scan_params &p, const tile_place &at,
+                                     typename S::Element (&x)[tile_of<S>::each]) {
+    typedef tile_of<S> T;
+    const typename S::Element *from = source_of<S>(p, at);
+    const bool full = is_full<S>(p, at), by_vectors = full && (uintptr_t)from % 16 == 0;
+    if (by_vectors) {
 #pragma unroll
-        for (int k = 0; k < count; k++)
-            x[k] = last ? __ldcs(elements + t + k * THREADS) : elements[t + k * THREADS];
+        for (int k = 0; k < T::each; k += T::vector)
+            load_vector<16>(x + k, from + strewn<S>(true, k));
+    } else if (full) {
+#pragma unroll
+        for (int k = 0; k < T::each; k++) x[k] = from[strewn<S>(false, k)];
+    } else {
+#pragma unroll
+        for (int k = 0; k < T::each; k++) x[k] = element_of<S>(p, at, strewn<S>(false, k));
+    }
+    return by_vectors;
+}
+
+/* Begins to copy a tile to shared memory. It is not read again. */
+template <class S>
+__device__ __forceinline__ void fetch_tile(const bf_cuda_scan_params &p, const tile_place &at,
+                                           typename S::Element *room) {
+    typedef tile_of<S> T;
+    const in_room<typename S::Element, T::each> to = {room};
+    constexpr int at_once = 16;
+    const typename S::Element *from = source_of<S>(p, at);
+    const bool full = is_full<S>(p, at);
+    if (full && (uintptr_t)from % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < T::each; k += T::vector)
+            if (T::vectors == 1) /* ptxas 13.0 would make an illegal instruction */
+                *(uint4 *)to.at(strewn<S>(true, k)) = bf_cuda_stream(from + strewn<S>(true, k));
+            else
+                bf_cuda_begin_stream(to.at(strewn<S>(true, k)), from + strewn<S>(true, k));
         return;
     }
 #pragma unroll
-    for (int k = 0; k < count; k++) {
-        const int i = k * THREADS + t;
-        x[k] = 0;
-        if (i < at.n && at.first + i >= before) x[k] = elements[i * at.step];
+    for (int first = 0; first < T::each; first += at_once) {
+        typename S::Element x[at_once];
+        if (full) {
+#pragma unroll
+            for (int k = 0; k < at_once; k++) x[k] = __ldcs(from + strewn<S>(false, first + k));
+        } else {
+#pragma unroll
+            for (int k = 0; k < at_once; k++)
+                x[k] = element_of<S>(p, at, strewn<S>(false, first + k));
+        }
+#pragma unroll
+        for (int k = 0; k < at_once; k++) *to.at(strewn<S>(false, first + k)) = x[k];
     }
+}
+
+template <class S>
+__device__ __noinline__ void fetch_again(const bf_cuda_scan_params &p, tile_place at,
+                                         typename S::Element *room) {
+    fetch_tile<S>(p, at, room);
+    bf_cuda_end_copies();
+    __syncthreads();
 }
 
 /* A bit for each element of a thread, in scan_tile: a line, or a segment, begins there. */
@@ -393,8 +497,14 @@ template <class S, bool cut>
 __device__ __forceinline__ uint32_t heads_of(const bf_cuda_scan_params &p, const tile_place &at) {
     constexpr int each = tile_of<S>::each;
     if (!cut) return at.first == 0 && threadIdx.x == 0 ? 1 : 0;
-    const int64_t group = at.first / each + threadIdx.x;
-    return each == 32 ? p.heads[group] : ((const uint16_t *)p.heads)[group];
+    const int64_t number = at.first / each + threadIdx.x;
+    if (p.row == 0) return each == 32 ? p.heads[number] : ((const uint16_t *)p.heads)[number];
+    const uint32_t row = (uint32_t)p.row, own = threadIdx.x * each;
+    const uint32_t behind = ((uint32_t)(at.first % p.row) + own) % row; /* the begin of a row */
+    uint32_t heads = 0;
+    for (uint32_t k = behind > 0 ? row - behind : 0; k < each && own + k < (uint32_t)at.n; k += row)
+        heads |= 1u << k;
+    return heads;
 }
 
 /* The number of the last element of a tile where one begins; -1: none does. The caller synchronizes
@@ -418,14 +528,14 @@ __device__ __forceinline__ int last_head(const bf_cuda_scan_params &p, const til
  * the last begin of a line, or a segment, on. */
 template <class S, bool cut, class Way>
 __device__ __forceinline__ void tell_tile(const bf_cuda_scan_params &p, const tile_place &at,
-                                          int last, const Way &way,
+                                          int last, const Way &way, bool by_vectors,
                                           const typename S::Element (&x)[tile_of<S>::each]) {
     typedef typename Way::Sum Sum;
     const int from = last + (last >= 0 && p.exclusive ? 1 : 0);
     Sum sum = Sum::none();
 #pragma unroll
     for (int k = 0; k < tile_of<S>::each; k++) {
-        const bool is_before = (cut || k == 0) && k * THREADS + (int)threadIdx.x < from;
+        const bool is_before = (cut || k == 0) && strewn<S>(by_vectors, k) < from;
         if (!is_before) way.take(&sum, x[k]);
     }
     way.settle(&sum);
@@ -444,23 +554,27 @@ template <class S, bool cut, class Way>
 __device__ __noinline__ void tell_tile_apart(const bf_cuda_scan_params &p, tile_place at, int last,
                                              Way way) {
     typename S::Element x[tile_of<S>::each];
-    load<S, false>(p, at, 0, x);
-    tell_tile<S, cut>(p, at, last, way, x);
+    const bool by_vectors = load<S>(p, at, x);
+    tell_tile<S, cut>(p, at, last, way, by_vectors, x);
 }
 
 template <class S, bool cut>
 __device__ __forceinline__ void reduce_tile(const bf_cuda_scan_params &p, const tile_place &at) {
+    typedef typename ways<S>::Range Range;
     typename S::Element x[tile_of<S>::each];
-    typename ways<S>::Range range = ways<S>::Range::none();
-    load<S, false>(p, at, 0, x);
+    Range range = Range::none();
+    const bool by_vectors = load<S>(p, at, x);
 #pragma unroll
     for (const typename S::Element &one : x) range.see(one);
     const int last = last_head<S, cut>(p, at);
-    ways<S>::scan(p, range.of_block(), [&](auto way, auto is_rare) {
+    range = range.of_block();
+    if constexpr (packets_of < Range >> 0)
+        if (threadIdx.x == 0) tell(p.ranges, at.tile, range);
+    ways<S>::reduce(p, range, [&](auto way, auto is_rare) {
         if constexpr (is_rare())
             tell_tile_apart<S, cut>(p, at, last, way);
         else
-            tell_tile<S, cut>(p, at, last, way, x);
+            tell_tile<S, cut>(p, at, last, way, by_vectors, x);
     });
 }
 
@@ -478,10 +592,31 @@ template <class Sum> struct part_of<Sum, true> : in_line<Sum> {
     __device__ __forceinline__ void begin() { *this = {{Sum::none(), 1}}; }
 };
 
+/* Stores neighbours' results, from number i of a tile on: as vectors, if they are a group. */
+template <int count>
+__device__ __forceinline__ void store_results(const bf_cuda_scan_params &p, const tile_place &at,
+                                              int i, const uint64_t (&bits)[count]) {
+    char *to = (char *)p.values + (at.begin + i * at.step) * p.to_bytes;
+    const bool is_whole = at.step == 1 && i + count <= at.n && (uintptr_t)to % 16 == 0;
+    if constexpr (count == GROUP)
+        if (is_whole && p.to_bytes == 8) {
+            ((ulonglong2 *)to)[0] = {bits[0], bits[1]};
+            ((ulonglong2 *)to)[1] = {bits[2], bits[3]};
+            return;
+        } else if (is_whole && p.to_bytes == 4) {
+            *(uint4 *)to = {(uint32_t)bits[0], (uint32_t)bits[1], (uint32_t)bits[2],
+                            (uint32_t)bits[3]};
+            return;
+        }
+#pragma unroll
+    for (int k = 0; k < count; k++)
+        if (i + k < at.n) store_bits(to, p.to_bytes, k * at.step, bits[k]);
+}
+
 /* Makes the results of a tile, which replace its elements where they are usual, and tells what is
- * wrong with them. */
+ * wrong with them. Returns what Way::end does. */
 template <class S, bool cut, class Way>
-__device__ __forceinline__ void scan_elements(const bf_cuda_scan_params &p, const tile_place &at,
+__device__ __forceinline__ bool scan_elements(const bf_cuda_scan_params &p, const tile_place &at,
                                               Way way, typename S::Element *elements,
                                               const start<S> &carried) {
     typedef typename S::Element Element;
@@ -489,62 +624,71 @@ __device__ __forceinline__ void scan_elements(const bf_cuda_scan_params &p, cons
     typedef part_of<typename Way::Sum, cut> Sum;
     typedef tile_of<S> T;
     constexpr int each = T::each;
-    const int t = (int)threadIdx.x, own_first = t * (each + 1);
+    const int t = (int)threadIdx.x;
     const int mine = at.n - t * each; /* elements of this thread, if over 0 */
     const uint32_t heads = heads_of<S, cut>(p, at);
-    Result *const results = (Result *)elements;
+    const in_room<Element, each> room = {elements};
+    const in_room<Result, each> results = {(Result *)elements};
     int wrong = 0;
     uint32_t unsure = 0; /* elements whose segments are to be marked */
     own_elements<S> own;
-    if constexpr (!T::is_even) {
+    if constexpr (!T::is_even) room.get(t, 0, own.x);
+    const auto get = [&](auto elements_at_once, int from) {
+        group<S, elements_at_once()> g;
+        if constexpr (T::is_even) {
+            room.get(t, from, g.x);
+        } else {
 #pragma unroll
-        for (int k = 0; k < each; k++) own.x[k] = elements[own_first + k];
-    }
-    const auto get = [&](int k) -> Element {
-        if constexpr (T::is_even)
-            return elements[own_first + k];
-        else
-            return own.x[k];
+            for (int k = 0; k < elements_at_once(); k++) g.x[k] = own.x[from + k];
+        }
+        return g;
     };
     Sum sum = Sum::none(), all;
     if (mine > 0) {
-#pragma unroll GROUP
-        for (int k = 0; k < each; k++) {
-            const bool begins = (cut || k == 0) && (heads >> k & 1);
-            if (cut && begins) sum.begin();
-            if (!(begins && p.exclusive)) way.take(&sum.s, get(k));
+#pragma unroll(T::is_even ? 2 : each / GROUP)
+        for (int from = 0; from < each; from += GROUP) {
+            const group<S, GROUP> g = get(std::integral_constant<int, GROUP>(), from);
+#pragma unroll
+            for (int k = 0; k < GROUP; k++) {
+                const bool begins = (cut || (k == 0 && from == 0)) && (heads >> (from + k) & 1);
+                if (cut && begins) sum.begin();
+                if (!(begins && p.exclusive)) way.take(&sum.s, g.x[k]);
+            }
         }
     }
     way.settle(&sum.s);
     const Sum before = before_thread(sum, &all);
-    if (mine > 0 && before.begins_anew())
+    if (cut && mine > 0 && before.begins_anew())
         way.begin(start_of<S>(p, at.line, at.first + t * each - 1).s, before.s);
     else
         way.begin(carried.s, before.s);
-    const auto skipped_by = [&](const start<S> &begun) {
-        return !p.exclusive ? SKIPS_NONE : begun.is_empty ? SKIPS_FIRST : SKIPS_NEXT;
+    const auto skipped_by = [&](const start<S> &by) {
+        return !p.exclusive ? SKIPS_NONE : by.is_empty ? SKIPS_FIRST : SKIPS_NEXT;
     };
     skips skipped = !cut && heads != 0 ? skipped_by(carried) : SKIPS_NONE;
     const auto next = [&](auto is_usual, auto elements_at_once, int from) {
         constexpr int count = elements_at_once();
-        group<S, count> g;
-#pragma unroll
-        for (int k = 0; k < count; k++) g.x[k] = get(from + k);
-        const group_results<count> r = way.next(is_usual, g, skipped);
-        skipped = SKIPS_NONE;
-        wrong |= r.wrong;
-        if (r.wrong & UNSURE) unsure |= 1u << from;
+        const group<S, count> g = get(elements_at_once, from);
+        std::conditional_t<is_usual(), Result, uint64_t> bits[count];
+        int own_wrong = 0;
 #pragma unroll
         for (int k = 0; k < count; k++) {
-            const int i = t * each + from + k;
-            if (is_usual())
-                results[own_first + from + k] = (Result)r.bits[k];
-            else if (i < at.n)
-                store_bits(p.values, p.to_bytes, at.begin + i * at.step, r.bits[k]);
+            if (k > 0 || !skipped) way.add(g.x[k]);
+            bits[k] = way.result(is_usual, k == 0 && skipped == SKIPS_FIRST, &own_wrong);
+        }
+        if constexpr (is_usual())
+            results.put(t, from, bits);
+        else
+            store_results(p, at, t * each + from, bits);
+        skipped = SKIPS_NONE;
+        if (own_wrong != 0) {
+            wrong |= own_wrong;
+            if (own_wrong & UNSURE) unsure |= 1u << from;
         }
     };
     const auto write = [&](auto is_usual) {
-#pragma unroll(T::is_even ? 1 : each / GROUP)
+        constexpr int turns = !T::is_even ? each / GROUP : is_usual() && !cut ? Way::at_once : 1;
+#pragma unroll(turns)
         for (int from = 0; from < each && from < mine; from += GROUP) {
             const uint32_t begun = cut ? heads >> from & ((1u << GROUP) - 1) : 0;
             if constexpr (cut) {
@@ -552,9 +696,9 @@ __device__ __forceinline__ void scan_elements(const bf_cuda_scan_params &p, cons
                 for (int k = 0; begun != 0 && k < GROUP && from + k < mine; k++) {
                     if (begun >> k & 1) {
                         const int64_t i = at.first + t * each + from + k;
-                        const start<S> begin = start_of<S>(p, at.line, i);
-                        way.begin(begin.s, Way::Sum::none());
-                        skipped = skipped_by(begin);
+                        const start<S> anew = start_of<S>(p, at.line, i);
+                        way.begin(anew.s, Way::Sum::none());
+                        skipped = skipped_by(anew);
                     }
                     next(is_usual, std::integral_constant<int, 1>(), from + k);
                 }
@@ -562,133 +706,121 @@ __device__ __forceinline__ void scan_elements(const bf_cuda_scan_params &p, cons
             if (begun == 0) next(is_usual, std::integral_constant<int, GROUP>(), from);
         }
     };
-    if (ways<S>::is_usual(p))
+    if (Way::is_usual || ways<S>::is_usual(p))
         write(std::true_type());
-    else
+    else if constexpr (!Way::is_usual)
         write(std::false_type());
     tell_wrong(p, wrong & REFUSED, at.line, at.first);
     for (; unsure != 0; unsure &= unsure - 1)
         tell_wrong(p, UNSURE, at.line, at.first + t * each + __ffs((int)unsure) - 1);
+    return way.end();
 }
 
 template <class S, bool cut, class Way>
-__device__ __noinline__ void scan_elements_apart(const bf_cuda_scan_params &p, tile_place at,
+__device__ __noinline__ bool scan_elements_apart(const bf_cuda_scan_params &p, tile_place at,
                                                  Way way, typename S::Element *elements,
                                                  const start<S> &carried) {
-    scan_elements<S, cut>(p, at, way, elements, carried);
+    return scan_elements<S, cut>(p, at, way, elements, carried);
 }
 
-/* Writes the results of a tile. */
-template <class S, bool cut>
-__device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const tile_place &at) {
-    typedef typename S::Element Element;
-    typedef typename S::Result Result;
-    typedef tile_of<S> T;
-    constexpr int each = T::each, at_once = 16;
-    __shared__ uint64_t room[(each + 1) * THREADS * T::widest / 8];
-    __shared__ start<S> carried;
-    Element *const elements = (Element *)room;
-    const int t = (int)threadIdx.x;
-    typename ways<S>::Range range = ways<S>::Range::none();
+/* What the elements of a tile tell: it has been told, where the tile was reduced. */
+template <class S>
+__device__ __forceinline__ typename ways<S>::Range range_of(const bf_cuda_scan_params &p,
+                                                            const typename ways<S>::Range &told,
+                                                            const typename S::Element *elements) {
+    typedef typename ways<S>::Range Range;
+    constexpr int each = tile_of<S>::each;
+    if (packets_of<Range> == 0 || p.line_tiles > 1) return told;
+    const in_room<typename S::Element, each> room = {(typename S::Element *)elements};
+    Range range = Range::none();
+#pragma unroll 1
+    for (int from = 0; from < each; from += GROUP) {
+        typename S::Element x[GROUP];
+        room.get(threadIdx.x, from, x);
 #pragma unroll
-    for (int from = 0; from < each; from += at_once) {
-        Element x[at_once];
-        load<S, true>(p, at, from, x);
-#pragma unroll
-        for (int k = 0; k < at_once; k++) {
-            range.see(x[k]);
-            elements[T::spread(from + k, threadIdx.x)] = x[k];
-        }
+        for (const typename S::Element &one : x) range.see(one);
     }
-    range = range.of_block();
-    if (t == THREADS - 1) {
+    return range.of_block();
+}
+
+/* Writes results that lie in shared memory. */
+template <class S>
+__device__ __forceinline__ void write_tile(const bf_cuda_scan_params &p, const tile_place &at,
+                                           typename S::Result *results) {
+    typedef typename S::Result Result;
+    constexpr int each = tile_of<S>::each, vector = 16 / sizeof(Result);
+    const in_room<Result, each> room = {results};
+    Result *const values = (Result *)p.values + at.begin;
+    const int t = (int)threadIdx.x;
+    if (at.step == 1 && at.n == tile_of<S>::elements && (uintptr_t)values % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < each * THREADS; k += THREADS * vector)
+            __stcs((uint4 *)(values + k + t * vector), *(const uint4 *)room.at(k + t * vector));
+        return;
+    }
+#pragma unroll 8
+    for (int k = 0; k < each; k++) {
+        const int i = k * THREADS + t;
+        if (i < at.n) values[i * at.step] = *room.at(i);
+    }
+}
+
+/* Writes the results of a tile whose elements are on the way. */
+template <class S, bool cut>
+__device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const tile_place &at,
+                                          typename S::Element *elements) {
+    typedef typename ways<S>::Range Range;
+    __shared__ start<S> carried;
+    __shared__ Range told;
+    if (threadIdx.x == THREADS - 1) {
         if (at.first > 0)
             carried = {ask<S>(p.befores, at.tile), 0};
         else
             carried = start_of<S>(p, at.line, 0);
     }
+    if constexpr (packets_of < Range >> 0)
+        if (threadIdx.x == 0 && p.line_tiles > 1) told = ask<Range>(p.ranges, at.tile);
+    bf_cuda_end_copies();
     __syncthreads();
-    ways<S>::scan(p, range, [&](auto way, auto is_rare) {
+    bool again = false;
+    const auto scan_by = [&](auto way, auto is_rare) {
+        bool is_right;
+        if (again) fetch_again<S>(p, at, elements);
+        again = true;
         if constexpr (is_rare())
-            scan_elements_apart<S, cut>(p, at, way, elements, carried);
+            is_right = scan_elements_apart<S, cut>(p, at, way, elements, carried);
         else
-            scan_elements<S, cut>(p, at, way, elements, carried);
-    });
-    if (!ways<S>::is_usual(p)) return;
-    __syncthreads();
-    const Result *const results = (const Result *)room;
-    Result *const values = (Result *)p.values + at.begin;
-    if (at.n == T::elements && at.step == 1) {
-#pragma unroll
-        for (int k = 0; k < each; k++)
-            __stcs(values + k * THREADS + t, results[T::spread(k, threadIdx.x)]);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < each; k++) {
-        const int i = k * THREADS + t;
-        if (i < at.n) values[i * at.step] = results[T::spread(k, threadIdx.x)];
-    }
+            is_right = scan_elements<S, cut>(p, at, way, elements, carried);
+        return __syncthreads_and(is_right) != 0;
+    };
+    ways<S>::scan(p, range_of<S>(p, told, elements), carried.s, scan_by);
+    if (ways<S>::is_usual(p)) write_tile<S>(p, at, (typename S::Result *)elements);
 }
 
-/* Blocks take tasks in order: one chains all tiles; then a tile is reduced, and one scanned that
- * was reduced so many tiles before that its elements are still in the cache, and what is before it
- * is known. Lines of one tile are scanned alone. */
+/* Blocks take tasks in order. One chains all tiles. Each of the others reduces a tile, and scans
+ * one that was reduced so many tiles before that its elements are still in the cache, and what is
+ * before it is known. Lines of one tile are scanned alone. */
 template <class S, bool cut>
 __global__ void __launch_bounds__(THREADS, cut ? 3 : ways<S>::blocks)
     scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
-    __shared__ int64_t ticket;
+    __shared__ uint32_t ticket;
+    __shared__ uint4 room[tile_of<S>::elements * tile_of<S>::widest / sizeof(uint4)];
+    typename S::Element *const elements = (typename S::Element *)room;
+    const bool are_long = p.line_tiles > 1;
     int64_t tile = blockIdx.x;
-    bool reduces = false;
-    if (p.line_tiles > 1) {
-        if (threadIdx.x == 0) ticket = (int64_t)atomicAdd(&p.board->tickets, 1ull) - 1;
+    if (are_long) {
+        if (threadIdx.x == 0) ticket = atomicAdd(&p.board->tickets, 1u);
         __syncthreads();
-        if (ticket < 0) {
+        tile = (int64_t)ticket - 1;
+        if (tile < 0) {
             chain_tiles<S>(p);
             return;
         }
-        reduces = ticket % 2 == 0;
-        tile = ticket / 2 - (reduces ? 0 : p.lag);
     }
-    if (tile < 0 || tile >= p.tiles) return;
-    if (reduces)
-        reduce_tile<S, cut>(p, place_of<S>(p, tile));
-    else
-        scan_tile<S, cut>(p, place_of<S>(p, tile));
-}
-
-/* --- a warp a line --- */
-
-template <class S>
-__global__ void __launch_bounds__(THREADS)
-    scan_by_warps(const __grid_constant__ bf_cuda_scan_params p) {
-    typedef typename S::Element Element;
-    const int lane = threadIdx.x % BF_CUDA_WARP;
-    const int64_t lines = p.outer * p.inner;
-    int64_t line = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / BF_CUDA_WARP;
-    for (; line < lines; line += (int64_t)gridDim.x * WARPS) {
-        const start<S> begun = start_of<S>(p, line, 0);
-        S carried = begun.s;
-        int wrong = 0;
-        for (int64_t first = 0; first < p.length; first += BF_CUDA_WARP) {
-            const int64_t i = first + lane;
-            const bool is_there = i < p.length;
-            const int64_t at = is_there ? bf_cuda_scan_at(p, line, i) : 0;
-            const Element x = is_there ? ((const Element *)p.elements)[at] : 0;
-            S mine = S::none();
-            if (is_there) mine.take(p, x);
-            mine.settle();
-            const S up_to = join_up_to(mine);
-            S s = carried;
-            s.join(before_lane(up_to));
-            const bool is_first = i == 0 && begun.is_empty;
-            if (is_there)
-                store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, is_first, &wrong));
-            carried.join(of_lane(up_to, BF_CUDA_WARP - 1));
-        }
-        wrong = (int)bf_cuda_warp_or((uint32_t)wrong);
-        if (lane == 0) tell_wrong(p, wrong, line, 0);
-    }
+    const int64_t scanned = tile - p.lag;
+    if (scanned >= 0) fetch_tile<S>(p, place_of<S>(p, scanned), elements);
+    if (are_long && tile < p.tiles) reduce_tile<S, cut>(p, place_of<S>(p, tile));
+    if (scanned >= 0) scan_tile<S, cut>(p, place_of<S>(p, scanned), elements);
 }
 
 /* --- a thread a line --- */
@@ -724,11 +856,11 @@ __global__ void __launch_bounds__(THREADS)
 template <class S> bf_cuda_scan_kernels kernels_of() {
     return {(const void *)scan_tiles<S, false>,
             (const void *)scan_tiles<S, true>,
-            (const void *)scan_by_warps<S>,
             (const void *)scan_columns<S>,
             (const void *)make_starts<S>,
             tile_of<S>::elements,
             packets_of<S>,
+            packets_of<typename ways<S>::Range>,
             (int)sizeof(start<S>)};
 }
 

@@ -13,12 +13,12 @@ extern "C" {
 namespace {
 
 enum {
-    SHORT = 512,       /* lines no longer are a warp's, or a thread's */
+    SHORT = 512,       /* columns no longer are a thread's */
     COLUMNS = 1 << 14, /* so many keep all threads busy, a thread a line */
     /* Tiles that a GPU's blocks hold at a time have come and gone when one is scanned, and the
      * cache still has its elements: an H200 took 1.1 to 1.3 times as long at 192, and with i64
      * 1.1 times at 768. */
-    LAG = 576
+    LAG = 672
 };
 
 bf_cuda_scan_params params_of(const bf_scan_job *job) {
@@ -30,6 +30,7 @@ bf_cuda_scan_params params_of(const bf_scan_job *job) {
     p.outer = job->outer;
     p.length = job->length;
     p.inner = job->inner;
+    p.segments = job->offsets != NULL ? job->segments : 0;
     p.bytes = bf_dtype_bytes(job->prefix.dtype);
     p.to_bytes = bf_dtype_bytes(job->prefix.to);
     p.has_empty = empty != NULL;
@@ -69,28 +70,22 @@ bf_status reach_arrays(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_
                          "copying what is scanned");
 }
 
-/* Memory that is 0 at first. */
-bf_status make_zeros(bf_cuda_call *call, size_t bytes, void **memory) {
-    *memory = bf_cuda_call_alloc(call, bytes);
-    if (*memory == NULL) return BF_E_MEMORY;
-    return bf_cuda_check(call->context,
-                         cudaMemsetAsync(*memory, 0, bytes, call->context->cuda->stream), "a scan");
-}
-
-bf_status make_marks(bf_cuda_call *call, bf_cuda_scan_params *p) {
-    const size_t words = (size_t)(bf_cuda_scan_lines(*p) / 32 + 1);
-    return make_zeros(call, words * sizeof *p->marks, (void **)&p->marks);
-}
-
-bf_status make_tiles(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
-    p->line_tiles = (p->length + k.tile - 1) / k.tile;
-    p->tiles = p->line_tiles * p->outer * p->inner;
-    p->lag = p->tiles < LAG ? p->tiles : LAG;
-    const int64_t packets = p->tiles * k.packets;
-    bf_status status =
-        make_zeros(call, 2 * (size_t)packets * sizeof *p->totals, (void **)&p->totals);
+/* Makes what is 0 at first: the board, the packets of tiles, and the marks. */
+bf_status make_zeros(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
+    const int64_t tiles = p->line_tiles > 1 ? p->tiles : 0, packets = tiles * k.packets;
+    const int64_t marks = bf_prefix_sums_floats(&p->prefix) ? bf_cuda_scan_lines(*p) / 32 + 1 : 0;
+    const size_t bytes = sizeof *p->board +
+                         (size_t)(2 * packets + tiles * k.range_packets) * sizeof *p->totals +
+                         (size_t)marks * sizeof *p->marks;
+    void *memory = bf_cuda_call_alloc(call, bytes);
+    if (memory == NULL) return BF_E_MEMORY;
+    p->board = (bf_cuda_scan_board *)memory;
+    p->totals = (bf_cuda_packet *)(p->board + 1);
     p->befores = p->totals + packets;
-    return status;
+    p->ranges = p->befores + packets;
+    p->marks = (uint32_t *)(p->ranges + tiles * k.range_packets);
+    return bf_cuda_check(call->context,
+                         cudaMemsetAsync(memory, 0, bytes, call->context->cuda->stream), "a scan");
 }
 
 /* The states of what came before each line, or segment. */
@@ -155,44 +150,61 @@ bf_status tell_scan(bf_context *context, const bf_cuda_late *late) {
 
 /* --- kernels --- */
 
+/* Makes one line of all, of which each is a segment, where that fills tiles that a line does not.
+ */
+void join_lines(const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
+    const int64_t room = (p->length + k.tile - 1) / k.tile * k.tile;
+    if (p->segments > 0 || p->inner > 1 || p->outer == 1 || room - p->length < p->length / 4)
+        return;
+    p->row = p->length;
+    p->segments = p->outer;
+    p->length *= p->outer;
+    p->outer = 1;
+}
+
+/* Chooses tiles, unless threads take columns. */
+void cut_tiles(const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
+    const int64_t lines = p->outer * p->inner;
+    if (p->inner > 1 && (p->length <= SHORT || lines >= COLUMNS)) return;
+    p->line_tiles = (p->length + k.tile - 1) / k.tile;
+    p->tiles = p->line_tiles * lines;
+    if (p->line_tiles > 1) p->lag = p->tiles < LAG ? p->tiles : LAG;
+}
+
 bf_status launch(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
     const bf_cuda *cuda = call->context->cuda;
-    const int64_t lines = p->outer * p->inner;
-    const bool cut = p->heads != NULL, together = p->inner == 1;
-    const void *kernel = together ? k.warps : k.columns;
-    bf_cuda_shape shape = {0, BF_CUDA_SCAN_THREADS};
+    const void *kernel = p->tiles == 0 ? k.columns : p->segments > 0 ? k.segments : k.tiles;
+    bf_cuda_shape shape = {p->tiles + (p->line_tiles > 1 ? 1 + p->lag : 0), BF_CUDA_SCAN_THREADS};
     void *arguments[] = {p};
-    if (p->length > SHORT ? together || lines < COLUMNS : together && cut) {
-        bf_status status = make_tiles(call, k, p);
-        if (status != BF_OK) return status;
-        kernel = cut ? k.segments : k.tiles;
-        shape.blocks = p->line_tiles > 1 ? 1 + 2 * (p->tiles + p->lag) : p->tiles;
-    } else {
-        const int64_t threads = together ? lines * 32 : lines;
-        shape.blocks = bf_cuda_blocks(cuda, threads, BF_CUDA_SCAN_THREADS, 64);
-    }
+    if (p->tiles == 0)
+        shape.blocks = bf_cuda_blocks(cuda, p->outer * p->inner, BF_CUDA_SCAN_THREADS, 64);
     return bf_cuda_check(call->context, bf_cuda_launch(cuda, kernel, shape, arguments), "a scan");
 }
 
-bf_status scan(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_params *p) {
-    const bool sums_floats = bf_prefix_sums_floats(&p->prefix);
-    const bf_cuda_scan_kernels k = find_kernels(*p, job->starts != NULL);
+/* Scans the lines that are marked. Who waits for the results anyway first learns if any is. */
+bf_status scan_marked(bf_cuda_call *call, const bf_cuda_scan_params &p) {
+    int64_t marked = 1;
     bf_status status = BF_OK;
-    if (sums_floats) status = make_marks(call, p);
-    if (status == BF_OK && job->starts != NULL) status = make_starts(call, job, k, p);
-    if (status == BF_OK) status = launch(call, k, p);
-    return status == BF_OK && sums_floats ? bf_cuda_scan_exactly(call, *p) : status;
+    if (!call->queued)
+        status =
+            bf_cuda_fetch_words(call->context, cudaSuccess, &p.board->marked, 1, &marked, "a scan");
+    return status == BF_OK && marked ? bf_cuda_scan_exactly(call, p) : status;
 }
 
 bf_status run(bf_context *context, const bf_scan_job *job) {
     bf_cuda_call call;
     bf_cuda_scan_params p = params_of(job);
+    const bf_cuda_scan_kernels k = find_kernels(p, job->starts != NULL);
     bf_status status = bf_cuda_call_begin(&call, context, job->queued);
+    join_lines(k, &p);
+    cut_tiles(k, &p);
     if (status == BF_OK) status = reach_arrays(&call, job, &p);
-    if (status == BF_OK) status = make_zeros(&call, sizeof *p.board, (void **)&p.board);
+    if (status == BF_OK) status = make_zeros(&call, k, &p);
     if (status == BF_OK && job->offsets != NULL) status = bf_cuda_scan_cut(&call, job, &p);
     if (status == BF_OK) status = refuse_nans(&call, job, p);
-    if (status == BF_OK) status = scan(&call, job, &p);
+    if (status == BF_OK && job->starts != NULL) status = make_starts(&call, job, k, &p);
+    if (status == BF_OK) status = launch(&call, k, &p);
+    if (status == BF_OK && bf_prefix_sums_floats(&p.prefix)) status = scan_marked(&call, p);
     if (status == BF_OK && bf_scan_may_fail(job))
         status = bf_cuda_scan_conclude(&call, &p.board->failed, p.prefix);
     return bf_cuda_call_end(&call, status);

@@ -1,8 +1,7 @@
 /* Scans on a GPU: what the files share.
  *
  *   scan.cu        a call: which kernel takes which lines, and what the data make wrong
- *   kernels.cuh    the kernels, of any states: tiles of long lines, a warp a short line, a thread a
- *                  column
+ *   kernels.cuh    the kernels, of any states: tiles of lines, a thread a column
  *   integers.cu    states of sums and products of integers
  *   extremes.cu    states of minima and maxima
  *   floats.cu      states of sums of floats: three doubles, while these tell every result
@@ -24,12 +23,13 @@ extern "C" {
 
 extern const bf_scan_backend bf_cuda_scan_backend;
 
-/* What kernels tell each other and the host; 0 at first. */
-struct bf_cuda_scan_board {
-    unsigned long long tickets; /* tiles that were begun */
-    unsigned long long marked;  /* not 0: exact.cu has to scan some line */
-    unsigned long long failed;  /* the bf_status of a failure of the data */
-    unsigned long long wrong;   /* INT64_MAX less the number of the first wrong offset; 0: none */
+/* What kernels tell each other and the host; 0 at first. Packets follow it. */
+struct alignas(16) bf_cuda_scan_board {
+    unsigned tickets;          /* tasks that were begun */
+    unsigned long long marked; /* not 0: exact.cu has to scan some line */
+    unsigned long long failed; /* the bf_status of a failure of the data */
+    unsigned long long wrong;  /* INT64_MAX less the number of the first wrong offset; 0: none */
+    int64_t ends[2];           /* the first offset, and the last one */
 };
 
 struct bf_cuda_scan_params {
@@ -46,31 +46,33 @@ struct bf_cuda_scan_params {
     uint32_t *marks; /* a bit for each line, or segment of each: exact.cu scans it; 0 at first */
 
     /* Segments of lines (outer is 1), by offsets of 4 or 8 bytes; and a bit for each row, in the
-     * order of the scan: one begins there. NULL: each line is one segment. */
+     * order of the scan: one begins there. 0 segments: each line is one. */
     const void *offsets;
     int offset_bytes;
     int64_t segments;
     uint32_t *heads;
+    int64_t row; /* not 0: so many rows are a segment, instead of offsets and heads */
 
     /* What came before each line, or segment of each: words, and the states made of them. NULL:
      * nothing did. */
     const int64_t *words;
     void *starts;
 
-    /* Tiles of long lines; packets with the state of each, and with that of the line before it.
-     * They are 0 at first. */
+    /* Tiles of long lines; packets with the state of each, with that of the line before it, and
+     * with what its elements tell. They are 0 at first. */
     int64_t line_tiles, tiles;
-    bf_cuda_packet *totals, *befores;
-    int64_t lag; /* a tile is scanned when the one so many behind it is reduced */
+    bf_cuda_packet *totals, *befores, *ranges;
+    int64_t lag; /* a tile is scanned when the one so many behind it is reduced; 0: none is */
 };
 
 /* The kernels of a kind of state. */
 struct bf_cuda_scan_kernels {
     const void *tiles, *segments; /* tiles of lines, and of lines that are cut */
-    const void *warps, *columns;
+    const void *columns;
     const void *starts; /* makes states of words */
     int tile;           /* elements of a tile */
     int packets;        /* a state has so many */
+    int range_packets;  /* what elements tell has so many */
     int start;          /* bytes of a state that starts a line */
 };
 
@@ -95,7 +97,7 @@ bf_status bf_cuda_scan_cut(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_s
 /* The numbers of lines, or of segments of each: as bf_scan_job's starts have them. */
 static __host__ __device__ __forceinline__ int64_t
 bf_cuda_scan_lines(const bf_cuda_scan_params &p) {
-    return (p.offsets != NULL ? p.segments : p.outer) * p.inner;
+    return (p.segments > 0 ? p.segments : p.outer) * p.inner;
 }
 
 static __device__ __forceinline__ int64_t bf_cuda_scan_offset(const bf_cuda_scan_params &p,
@@ -114,8 +116,9 @@ static __device__ __forceinline__ int64_t bf_cuda_scan_segment(const bf_cuda_sca
 /* The number of element i of a line, in the order of the scan. */
 static __device__ __forceinline__ int64_t bf_cuda_scan_number(const bf_cuda_scan_params &p,
                                                               int64_t line, int64_t i) {
-    if (p.offsets == NULL) return line;
-    return bf_cuda_scan_segment(p, p.reverse ? p.length - 1 - i : i) * p.inner + line;
+    if (p.segments == 0) return line;
+    const int64_t row = p.reverse ? p.length - 1 - i : i;
+    return (p.row > 0 ? row / p.row : bf_cuda_scan_segment(p, row)) * p.inner + line;
 }
 
 /* Element i of a line, in the order of the scan: its number in the array. */

@@ -42,6 +42,8 @@ __global__ void __launch_bounds__(BF_CUDA_SCAN_THREADS)
             const int64_t row = p.reverse ? p.length - at : at;
             if (at < before || at < 0 || at > p.length)
                 atomicMax(&p.board->wrong, (unsigned long long)(INT64_MAX - s));
+            if (s == 0) p.board->ends[0] = at;
+            if (s == p.segments) p.board->ends[1] = at;
             if (row >= 0 && row < p.length) {
                 word = row / HEAD_BITS;
                 bit = 1u << row % HEAD_BITS;
@@ -62,21 +64,14 @@ bf_status fetch_offset(bf_context *context, const bf_cuda_scan_params &p, int64_
 }
 
 /* Each row belongs to a segment. */
-bf_status check_ends(bf_context *context, const bf_cuda_scan_params &p) {
-    int64_t first = 0, end = 0;
-    bf_status status = fetch_offset(context, p, 0, &first);
-    if (status == BF_OK) status = fetch_offset(context, p, p.segments, &end);
-    return status == BF_OK ? bf_scan_check_ends(context, first, end, p.length) : status;
-}
-
 bf_status check_offsets(bf_context *context, const bf_cuda_scan_params &p) {
     const bf_rows rows = {.count = p.length, .by = BF_ROWS_BY_OFFSETS};
-    int64_t wrong, at = 0;
+    int64_t told[3], at = 0; /* what is wrong, and the ends */
     bf_status status =
-        bf_cuda_fetch_words(context, cudaSuccess, &p.board->wrong, 1, &wrong, "offsets");
+        bf_cuda_fetch_words(context, cudaSuccess, &p.board->wrong, 3, told, "offsets");
     if (status != BF_OK) return status;
-    if (wrong == 0) return check_ends(context, p);
-    wrong = INT64_MAX - wrong;
+    if (told[0] == 0) return bf_scan_check_ends(context, told[1], told[2], p.length);
+    const int64_t wrong = INT64_MAX - told[0];
     status = fetch_offset(context, p, wrong, &at);
     return status == BF_OK ? bf_axis_wrong_place(context, &rows, wrong, at) : status;
 }
@@ -87,7 +82,6 @@ bf_status bf_cuda_scan_cut(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_s
     const bf_cuda *cuda = call->context->cuda;
     const size_t bytes = (size_t)(p->length + HEADS_BEYOND) / HEAD_BITS * sizeof *p->heads;
     p->offset_bytes = bf_dtype_bytes(job->offsets_dtype);
-    p->segments = job->segments;
     bf_status status =
         bf_cuda_call_read(call, job->offsets, (size_t)(p->segments + 1) * (size_t)p->offset_bytes,
                           p->offset_bytes, &p->offsets);
