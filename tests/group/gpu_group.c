@@ -1,6 +1,7 @@
 /* Groups and joins on a GPU: what they save is what the CPU's groups save, to the byte, whatever
  * the dtypes, the keys, the place of the rows, the chunks and the merges. */
 #include "tests/support/both.h"
+#include "tests/support/groups.h"
 
 #include <cuda_runtime_api.h>
 #include <time.h>
@@ -78,27 +79,9 @@ static void absorb_both(bf_groups *found, bf_groups *expected, const rows *r, in
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-static unsigned char *save(bf_groups *g, size_t *size) {
-    assert_int_equal(bf_groups_save_size(g, size), BF_OK);
-    unsigned char *saved = malloc(*size);
-    assert_non_null(saved);
-    assert_int_equal(bf_groups_save(g, saved), BF_OK);
-    return saved;
-}
-
 static void assert_same(const char *what, const rows *r, bf_groups *found, bf_groups *expected) {
-    size_t size[2], at = 0;
-    unsigned char *a = save(found, &size[0]), *b = save(expected, &size[1]);
-    while (at < size[0] && at < size[1] && a[at] == b[at]) at++;
-    if (size[0] != size[1] || at < size[0])
-        fail_msg("%s: keys %s, values %s, %lld rows: %lld groups, not %lld; byte %zu of %zu (%zu)",
-                 what, r->key == BF_PAIR ? "pair" : bf_dtype_name(r->key),
-                 r->count > 0 ? bf_dtype_name(r->aggregates[0].dtype) : "none", (long long)r->n,
-                 (long long)bf_groups_size(found), (long long)bf_groups_size(expected), at, size[0],
-                 size[1]);
-    assert_int_equal(bf_groups_rows(found), bf_groups_rows(expected));
-    free(a);
-    free(b);
+    assert_same_groups(what, r->key, r->count > 0 ? r->aggregates[0].dtype : BF_NONE, r->n, found,
+                       expected);
 }
 
 static bool same_value(const bf_value *a, const bf_value *b) {
@@ -403,7 +386,7 @@ static void loaded_groups_go_on(void **unused) {
     bf_groups *saved = groups_on(cpu, &r), *loaded;
     size_t size;
     assert_int_equal(absorb(saved, &r, on_host, 0, r.n, HOST), BF_OK);
-    unsigned char *bytes = save(saved, &size);
+    unsigned char *bytes = save_groups(saved, &size);
     assert_int_equal(bf_groups_load(gpu, bytes, size, &loaded), BF_OK);
     assert_same("loaded", &r, loaded, saved);
     to_device(&r);

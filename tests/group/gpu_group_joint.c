@@ -2,6 +2,7 @@
  * save, to the byte, and so are their results, whatever the dtypes, the values, the number of
  * groups, the place of the rows, the chunks and the merges. */
 #include "tests/support/both.h"
+#include "tests/support/groups.h"
 
 enum { OPS = 8, SECOND_OF_PAIRS = SECOND + SECOND / 2 };
 
@@ -86,25 +87,8 @@ static bf_status absorb(bf_groups *g, const rows *r, char *memory, int64_t first
 
 /* ---- comparison ------------------------------------------------------------------------------ */
 
-static unsigned char *save(bf_groups *g, size_t *size) {
-    assert_int_equal(bf_groups_save_size(g, size), BF_OK);
-    unsigned char *saved = malloc(*size);
-    assert_non_null(saved);
-    assert_int_equal(bf_groups_save(g, saved), BF_OK);
-    return saved;
-}
-
 static void assert_same(const char *what, const rows *r, bf_groups *found, bf_groups *expected) {
-    size_t size[2], at = 0;
-    unsigned char *a = save(found, &size[0]), *b = save(expected, &size[1]);
-    while (at < size[0] && at < size[1] && a[at] == b[at]) at++;
-    if (size[0] != size[1] || at < size[0])
-        fail_msg("%s: keys %s, values %s, %lld rows: %lld groups, not %lld; byte %zu of %zu (%zu)",
-                 what, r->key == BF_PAIR ? "pair" : bf_dtype_name(r->key), bf_dtype_name(r->dtype),
-                 (long long)r->n, (long long)bf_groups_size(found),
-                 (long long)bf_groups_size(expected), at, size[0], size[1]);
-    free(a);
-    free(b);
+    assert_same_groups(what, r->key, r->dtype, r->n, found, expected);
 }
 
 static void assert_same_result(bf_groups *found, bf_groups *expected, int which,
@@ -264,7 +248,7 @@ static void saved_groups_go_on_elsewhere(void **unused) {
         bf_groups *saved = groups_on(one, &r), *loaded;
         size_t size;
         assert_int_equal(absorb(saved, &r, on_host, 0, r.n), BF_OK);
-        unsigned char *bytes = save(saved, &size);
+        unsigned char *bytes = save_groups(saved, &size);
         assert_int_equal(bf_groups_load(other, bytes, size, &loaded), BF_OK);
         assert_same("loaded", &r, loaded, saved);
         make_values(&r, KIND_NARROW, 0);
