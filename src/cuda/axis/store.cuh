@@ -42,10 +42,26 @@ static __device__ __forceinline__ void bf_cuda_axis_store_empty(const bf_cuda_ax
     if (!p.has_empty) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_EMPTY);
 }
 
+/* Sets a flag of the board. A multiprocessor that has set it sees that in its cache: where all do
+ * it all the time, they wait for each other. */
+static __device__ __forceinline__ void bf_cuda_axis_raise(unsigned long long *flag) {
+    if (__ldca(flag) == 0) *flag = 1;
+}
+
 /* Leaves a result to the kernels of exact/. */
 static __device__ __forceinline__ void bf_cuda_axis_mark(const bf_cuda_axis_params &p, int64_t r) {
     atomicOr(&p.marks[r / 32], 1u << (r % 32));
-    p.board->failed = 1;
+    bf_cuda_axis_raise(&p.board->failed);
+}
+
+/* Leaves those of up to 32 neighbouring results that have a bit. */
+static __device__ __forceinline__ void bf_cuda_axis_mark_some(const bf_cuda_axis_params &p,
+                                                              int64_t first, unsigned bits) {
+    const uint64_t marks = (uint64_t)bits << (first % 32);
+    if (bits == 0) return;
+    if ((unsigned)marks != 0) atomicOr(&p.marks[first / 32], (unsigned)marks);
+    if (marks >> 32 != 0) atomicOr(&p.marks[first / 32 + 1], (unsigned)(marks >> 32));
+    bf_cuda_axis_raise(&p.board->failed);
 }
 
 /* Leaves a result that is not proven: a sum to settle.cu. Returns whether it was left there. */

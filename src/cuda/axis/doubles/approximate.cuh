@@ -86,10 +86,9 @@ struct bf_cuda_axis_approximate : bf_cuda_axis_takes_all<bf_cuda_axis_approximat
         uint64_t bits;
         const double sum = __longlong_as_double(whole[0]), squares = __longlong_as_double(whole[1]);
         proven.lost = bf_cuda_axis_lost(bf_cuda_axis_roundings(p, count));
-        const bool good = bf_cuda_axis_is_few(p, count) ? bf_cuda_axis_find_few(p, count, &bits)
-                          : p.kind == BF_KIND_SQUARES
-                              ? bf_cuda_axis_prove_squares(p, squares, proven.lost, &bits)
-                              : bf_cuda_axis_prove_variance(p, proven, sum, squares, &bits);
+        const bool good = bf_cuda_axis_is_few(p, count)
+                              ? bf_cuda_axis_find_few(p, count, &bits)
+                              : bf_cuda_axis_prove_moments(p, proven, sum, squares, &bits);
         bf_cuda_axis_write_if(good, p, r, bits);
     }
 };

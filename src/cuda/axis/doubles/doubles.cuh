@@ -290,6 +290,25 @@ static __device__ __forceinline__ bool bf_cuda_axis_prove_squares(const bf_cuda_
     return bf_cuda_axis_between(low, high, bits);
 }
 
+/* The result of elements of at most 4 bytes of which some are no numbers: no double overflows that
+ * adds their squares. */
+static __device__ __forceinline__ bool bf_cuda_axis_find_no_number(const bf_cuda_axis_params &p,
+                                                                   double squares, uint64_t *bits) {
+    const bf_format f = bf_format_of(p.to);
+    const bool is_nan = p.kind == BF_KIND_MOMENTS || squares != squares;
+    *bits = is_nan ? bf_format_nan(f) : bf_format_inf(f);
+    return p.nan == BF_NAN_PROPAGATE;
+}
+
+static __device__ __forceinline__ bool bf_cuda_axis_prove_moments(const bf_cuda_axis_params &p,
+                                                                  const bf_cuda_axis_proven &t,
+                                                                  double sum, double squares,
+                                                                  uint64_t *bits) {
+    if (!(squares <= 1.7976931348623157e308)) return bf_cuda_axis_find_no_number(p, squares, bits);
+    if (p.kind == BF_KIND_SQUARES) return bf_cuda_axis_prove_squares(p, squares, t.lost, bits);
+    return bf_cuda_axis_prove_variance(p, t, sum, squares, bits);
+}
+
 struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<true> {
     struct Joint {
         bool squares; /* nothing else is wanted */
@@ -326,8 +345,7 @@ struct bf_cuda_axis_proven_moments : bf_cuda_axis_sum_proof<true> {
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &,
                                           uint64_t *bits) const {
-        if (p.kind == BF_KIND_SQUARES) return bf_cuda_axis_prove_squares(p, squares, t.lost, bits);
-        return bf_cuda_axis_prove_variance(p, t, sum, squares, bits);
+        return bf_cuda_axis_prove_moments(p, t, sum, squares, bits);
     }
 };
 
@@ -448,6 +466,8 @@ struct bf_cuda_axis_proven_moments_f64 : bf_cuda_axis_sum_proof<true>, bf_cuda_a
     __device__ __forceinline__ bool prove(const bf_cuda_axis_params &p,
                                           const bf_cuda_axis_proven &t, const Joint &,
                                           uint64_t *bits) const {
+        if (p.element < 8 && !(squares <= 1.7976931348623157e308))
+            return bf_cuda_axis_find_no_number(p, squares, bits);
         return find(p, t.count, t.n, bits);
     }
 };
@@ -594,11 +614,12 @@ template <class C, class Proven> struct bf_cuda_axis_proven_columns {
         if (missing != 0 && !Proven::settles) return false;
         if (vector && missing == 0 && bf_cuda_axis_store_vector(p, t.first + at.column[0], bits))
             return true;
+        if (vector) bf_cuda_axis_mark_some(p, t.first + at.column[0], missing);
 #pragma unroll
         for (int k = 0; k < W; k++) { /* a column that is not there is the first once more */
             if ((missing >> k & 1) == 0)
                 bf_cuda_axis_store_once(p, t.first + at.column[k], bits[k]);
-            else
+            else if (!vector)
                 bf_cuda_axis_mark(p, t.first + at.column[k]);
         }
         return true;

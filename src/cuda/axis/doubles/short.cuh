@@ -34,7 +34,7 @@ template <class C, class Proven, int V> struct bf_cuda_axis_proven_batch {
                                    from + k * BF_CUDA_WARP * 16);
         bf_cuda_end_group();
     }
-    /* Returns whether the result of row number r is written, if there is one. */
+    /* Returns whether the result of row number r is proven, if there is one. */
     __device__ __forceinline__ bool finish(int64_t r, const uint4 *room) const {
         Proven sum;
         typename Proven::Joint joint;
@@ -50,16 +50,21 @@ template <class C, class Proven, int V> struct bf_cuda_axis_proven_batch {
 #pragma unroll
             for (int k = 0; k < N; k++) sum.take(e[k], joint, c * N + k);
         }
-        if (!sum.prove(p, proven, joint, &bits)) return bf_cuda_axis_leave<Proven::settles>(p, r);
-        bf_cuda_axis_store_once(p, r, bits);
-        return true;
+        const bool good = sum.prove(p, proven, joint, &bits);
+        if (good) bf_cuda_axis_store_once(p, r, bits);
+        return good;
     }
     __device__ __forceinline__ void run(int64_t batch, const uint4 *room) const {
 #pragma unroll
         for (int k = 0; k < each / V; k++) {
             const int64_t chunk = batch * (each / V) + k; /* a chunk has 32 rows */
             const bool good = finish(chunk * BF_CUDA_WARP + lane, room + k * BF_CUDA_WARP * V);
-            if (!__all_sync(0xffffffffu, good) && lane == 0) bf_cuda_axis_defer(p, chunk);
+            const unsigned missing = __ballot_sync(0xffffffffu, !good);
+            if (missing == 0 || lane > 0) continue;
+            if (Proven::settles)
+                bf_cuda_axis_mark_some(p, chunk * BF_CUDA_WARP, missing);
+            else
+                bf_cuda_axis_defer(p, chunk);
         }
     }
 };
