@@ -247,8 +247,6 @@ static bool set_proven_rows(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *
 
 /* Rows of very few elements are proven as columns are: each thread reads its own where they lie. */
 static void set_scattered(const bf_cuda_axis_kernels *k, bf_cuda_axis_params *p) {
-    const bool spreads = p->kind == BF_KIND_MOMENTS || p->kind == BF_KIND_SQUARES;
-    p->proven = spreads && bf_dtype_is_float(p->dtype) && k->proven_columns != NULL && is_proven(p);
     const int width = p->proven ? (int)bf_cuda_least(k->width, k->proven_width) : k->width;
     p->room = 0;
     p->distance = p->piece = p->at.length;
@@ -304,9 +302,13 @@ static const void *plan_proven_rows(const bf_cuda *, const bf_cuda_axis_kernels 
 
 static const void *plan_scattered(const bf_cuda *, const bf_cuda_axis_kernels *k,
                                   bf_cuda_axis_params *p) {
-    if (!is_short_rows(k, p) || k->direct_columns == NULL || p->at.length > SCATTERED ||
-        p->op == BF_NORM)
+    const bool spreads = p->kind == BF_KIND_MOMENTS || p->kind == BF_KIND_SQUARES;
+    const bool proven =
+        spreads && bf_dtype_is_float(p->dtype) && k->proven_columns != NULL && is_proven(p);
+    if (!is_short_rows(k, p) || p->at.length > SCATTERED ||
+        (!proven && (k->direct_columns == NULL || p->op == BF_NORM)))
         return NULL;
+    p->proven = proven;
     set_scattered(k, p);
     return k->columns;
 }

@@ -220,9 +220,14 @@ BF_RULE bf_leading bf_totals_large_spread(const bf_totals *sum, const bf_totals 
 /* spread / (n * (n - ddof)), or its square root, of ddof < n < 2^31 terms. */
 BF_RULE uint64_t bf_spread_round(bf_leading spread, int64_t n, int ddof, bool root, bf_format f) {
     if (spread.bits == 0) return 0;
-    const uint64_t divisor = (uint64_t)n * (uint64_t)(n - ddof);
-    if (!root) return bf_leading_round(f, false, bf_leading_divide(spread, divisor));
-    return bf_leading_round(f, false, bf_leading_root(bf_leading_divide_long(spread, divisor)));
+    uint64_t divisor = (uint64_t)n * (uint64_t)(n - ddof);
+    const int twos = bf_bit_length(divisor & (0 - divisor)) - 1;
+    divisor >>= twos;
+    spread.exponent -= twos;
+    if (divisor > 1)
+        spread =
+            root ? bf_leading_divide_long(spread, divisor) : bf_leading_divide(spread, divisor);
+    return bf_leading_round(f, false, root ? bf_leading_root(spread) : spread);
 }
 
 /* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof)), or its square root. */

@@ -6,11 +6,12 @@
  * leaves open how the sum rounds, another pass takes smaller units. Integers wrap around: what is
  * asked of a pass is less than 2^127 units.
  *
- * Of variances and sums of squares, two doubles each prove most, of elements that are scaled so
- * that the greatest one is about 1; of a variance, if these cancel, of what the elements have more
- * than the first one. Integers of 128 bits for elements and of 256 bits for squares settle the
- * others: results that lie in the middle of two, if elements differ by less than some 2^60. The
- * rest stays marked, and is left to by_exponent.cu.
+ * Variances and sums of squares of elements that differ by less than some 2^8 (f32: 2^32) are
+ * found in integers of 128 bits: such a result often lies in the middle of two. Of others, two
+ * doubles each prove most, of elements that are scaled so that the greatest one is about 1; of a
+ * variance, if these cancel, of what the elements have more than the first one. Integers of 256
+ * bits settle what these do not, if elements differ by less than some 2^60. The rest stays marked,
+ * and is left to by_exponent.cu.
  *
  * Some lanes of a warp share a result: all of them ask, and have the first one's answer. */
 #include "cuda/axis/doubles/moments.cuh"
@@ -25,13 +26,14 @@ namespace {
 
 enum {
     SETTLE_THREADS = 256,
-    WORDS = 8,       /* words of marks whose results a warp takes together, at most */
-    AHEAD = 4,       /* elements that a lane loads at a time */
-    LANE_SHARE = 16, /* elements of a lane, at least */
-    TOP = 110,       /* the highest bit of an element in the first pass */
-    ROOM = 122,      /* bits of all elements of a sum that is settled */
-    DOUBT = 14,      /* low bits, which what is cut off changes by less than a unit of the next */
-    ENOUGH = 84      /* bits of a sum: but for those it rounds, and so does its mean */
+    SETTLE_BLOCKS = 4, /* a multiprocessor has so many */
+    WORDS = 8,         /* words of marks whose results a warp takes together, at most */
+    AHEAD = 4,         /* elements that a lane loads at a time */
+    LANE_SHARE = 16,   /* elements of a lane, at least */
+    TOP = 110,         /* the highest bit of an element in the first pass */
+    ROOM = 122,        /* bits of all elements of a sum that is settled */
+    DOUBT = 14,        /* low bits, which what is cut off changes by less than a unit of the next */
+    ENOUGH = 84        /* bits of a sum: but for those it rounds, and so does its mean */
 };
 
 /* The lanes that share a result. */
@@ -106,7 +108,7 @@ __device__ __forceinline__ magnitude decode(float x) {
 /* Leaves a result to by_exponent.cu. */
 __device__ void leave(const bf_cuda_axis_params &p, int64_t r) {
     bf_cuda_axis_mark(p, r);
-    p.board->left = 1;
+    bf_cuda_axis_raise(&p.board->left);
 }
 
 /* The n elements of a result, `step` apart. */
@@ -121,17 +123,16 @@ template <class C> struct elements {
     template <class Visit> __device__ __forceinline__ void each_value(const Visit &visit) const {
         const int64_t stride = step * lanes.lanes;
         const typename C::Raw *next = from + step * lanes.lane;
-        int left = (n - lanes.lane + lanes.lanes - 1) / lanes.lanes;
         BF_ROLLED
-        for (; left >= AHEAD; left -= AHEAD) {
+        for (int left = (n - lanes.lane + lanes.lanes - 1) / lanes.lanes; left > 0; left -= AHEAD) {
             Value x[AHEAD];
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++, next += stride) x[k] = C::value(p, *next);
+            for (int k = 0; k < AHEAD; k++, next += stride)
+                if (k < left) x[k] = C::value(p, *next);
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) visit(x[k]);
+            for (int k = 0; k < AHEAD; k++)
+                if (k < left) visit(x[k]);
         }
-        BF_ROLLED
-        for (; left > 0; left--, next += stride) visit(C::value(p, *next));
     }
     /* The upper half of a double's magnitude. */
     static __device__ __forceinline__ int top_of(double x) {
@@ -317,8 +318,29 @@ template <class C> struct descent : elements<C> {
     }
 };
 
-/* An integer of 256 bits. */
+/* Integers to which squares are added: of 128 bits, of numbers of 64. */
+struct narrow_integer {
+    using Size = uint64_t;
+    static constexpr int size_bits = 64;
+    bf_u128 all;
+
+    __device__ __forceinline__ void add(const narrow_integer &x) { all += x.all; }
+    __device__ __forceinline__ void subtract(const narrow_integer &x) { all -= x.all; }
+    __device__ __forceinline__ void multiply(uint64_t n) { all *= n; }
+    static __device__ __forceinline__ narrow_integer square(uint64_t x) { return {(bf_u128)x * x}; }
+    __device__ __forceinline__ narrow_integer other(const group &lanes, int distance) const {
+        return {lanes.other(all, distance)};
+    }
+    __device__ __forceinline__ bf_leading leading(int exponent) const {
+        const int shift = all == 0 ? 0 : 128 - bf_bit_length128(all);
+        return {all << shift, exponent - shift, false};
+    }
+};
+
+/* Integers of 256 bits, for squares of numbers of 128. */
 struct wide_integer {
+    using Size = bf_u128;
+    static constexpr int size_bits = 128;
     bf_u128 low, high;
 
     __device__ __forceinline__ void add(const wide_integer &x) {
@@ -343,11 +365,11 @@ struct wide_integer {
         r.add({middle << 65, middle >> 63});
         return r;
     }
+    __device__ __forceinline__ wide_integer other(const group &lanes, int distance) const {
+        return {lanes.other(low, distance), lanes.other(high, distance)};
+    }
     __device__ __forceinline__ bf_leading leading(int exponent) const {
-        if (high == 0) {
-            const int shift = low == 0 ? 0 : 128 - bf_bit_length128(low);
-            return {low << shift, exponent - shift, false};
-        }
+        if (high == 0) return narrow_integer{low}.leading(exponent);
         const int up = 128 - bf_bit_length128(high);
         const bf_u128 bits = up == 0 ? high : high << up | low >> (128 - up);
         return {bits, exponent + 128 - up, (low << up) != 0};
@@ -359,25 +381,54 @@ template <class C> struct spread : elements<C> {
     using Value = typename C::Value;
     using elements<C>::p, elements<C>::n, elements<C>::lanes, elements<C>::each_value;
 
+    enum { ZEROS = INT_MIN / 2, INFINITE = INT_MAX / 2, NO_NUMBER }; /* for `top` */
+
+    /* All elements are less than 2^top, and multiples of 2^unit. */
+    struct extent {
+        int top, unit;
+    };
+    __device__ extent look() const {
+        int top = ZEROS, last = INFINITE;
+        each_value([&](Value v) {
+            const magnitude x = decode(v);
+            const int above = x.finite ? x.place + 64 - __clzll((long long)x.m)
+                              : v != v ? NO_NUMBER
+                                       : INFINITE;
+            if (x.finite && x.m == 0) return;
+            top = max(top, above);
+            last = min(last, x.place + __ffsll((long long)x.m) - 1);
+        });
+        top = lanes.most(top);
+        return {top, -lanes.most(-last)};
+    }
+    /* The bits of a number that no sum of magnitudes reaches, in units. */
+    __device__ int room(const extent &e) const {
+        return e.top - e.unit + bf_bit_length((uint64_t)n);
+    }
+
+    /* Do elements differ from the first one? Are some no numbers? */
+    struct signs {
+        bool differ, no_numbers;
+    };
+    __device__ signs look_quickly(double origin) const {
+        int seen = 0;
+        double zero = 0;
+        each_value([&](Value v) {
+            zero = fma((double)v, 0.0, zero);
+            if (v != origin) seen = 1;
+        });
+        if (zero != 0) seen |= 2;
+        lanes.join([&](int d) { seen |= (int)lanes.other((uint64_t)seen, d); });
+        return {(seen & 1) != 0, (seen & 2) != 0};
+    }
+    __device__ bool is_root() const { return p.op == BF_STD || p.op == BF_NORM; }
     static __device__ double power(int exponent) {
         return __hiloint2double((1023 + exponent) << 20, 0);
     }
-    /* From the elements less `origin`, if these are doubles. Scaling cuts off less than 2^-1000 of
-     * the squares. */
-    __device__ bool prove_from(double origin, uint64_t *bits) const {
-        int most = -1; /* all are zeros */
-        bool rounds = false;
-        each_value([&](Value v) {
-            double rest;
-            const double x = bf_two_sum((double)v, -origin, &rest);
-            if (x != 0) most = max(most, this->top_of(x));
-            rounds = rounds || rest != 0;
-        });
-        most = lanes.most(rounds ? INT_MAX : most);
-        *bits = 0;
-        if (most < 0) return true;
-        most >>= 20;
-        if (most == 0 || most >= 2047) return false; /* tiny, no numbers, or rounded */
+    /* From the elements less `origin`, if these are doubles, the greatest of which has the exponent
+     * `most`. Scaling cuts off less than 2^-1000 of the squares. */
+    __device__ bool prove_scaled(double origin, int most, uint64_t *bits) const {
+        if (most <= 0 || most >= 2047) return false; /* tiny, or rounded */
         const int scale = 1023 - most;
         const double first = power(scale / 2), second = power(scale - scale / 2);
         bf_cuda_axis_moments_f64 sums;
@@ -388,64 +439,74 @@ template <class C> struct spread : elements<C> {
             other.set_other(sums, lanes.mask, d);
             sums.merge(other);
         });
-        const bool is_root = p.op == BF_STD || p.op == BF_NORM;
         return lanes.first(sums.find(p, n, n, bits) &&
-                           bf_cuda_axis_scale(p.to, is_root ? -scale : -2 * scale, bits));
+                           bf_cuda_axis_scale(p.to, is_root() ? -scale : -2 * scale, bits));
     }
-    __device__ bool prove(uint64_t *bits) const {
-        const double origin = (double)C::value(p, *this->from);
-        if (p.kind != BF_KIND_MOMENTS) return prove_from(0, bits);
-        if (n > max(p.ddof, 1)) return prove_from(0, bits) || prove_from(origin, bits);
-        *bits = n <= p.ddof ? bf_format_nan(bf_format_of(p.to)) : 0;
-        return fabs(origin) <= 1.7976931348623157e308;
-    }
-    /* Sets *unit to the exponent of the last bit of any element. Returns whether the sum of all
-     * magnitudes is less than 2^127 units; false, too, if some are no numbers, or all are zeros. */
-    __device__ bool find_unit(int *unit) const {
-        int top = INT_MIN / 2, last = INT_MAX / 2;
-        bool finite = true;
+    __device__ bool prove_from(double origin, uint64_t *bits) const {
+        int most = 0;
+        bool rounds = false;
         each_value([&](Value v) {
-            const magnitude x = decode(v);
-            finite = finite && x.finite;
-            if (x.m == 0) return;
-            top = max(top, x.place + 64 - __clzll((long long)x.m));
-            last = min(last, x.place + __ffsll((long long)x.m) - 1);
+            double rest;
+            const double x = bf_two_sum((double)v, -origin, &rest);
+            if (x != 0) most = max(most, this->top_of(x));
+            rounds = rounds || rest != 0;
         });
-        *unit = -lanes.most(-last);
-        top = lanes.most(finite ? top : INT_MAX / 2);
-        return top > INT_MIN / 2 && top - *unit + bf_bit_length((uint64_t)n) <= 127;
+        return prove_scaled(origin, lanes.most(rounds ? INT_MAX : most) >> 20, bits);
     }
-    /* From integers, which are exact. */
-    __device__ bool find_exactly(uint64_t *bits) const {
-        int unit;
-        if (!find_unit(&unit)) return false;
-        bf_u128 sum = 0;
-        wide_integer squares = {0, 0};
+    /* Their sum of squares, or n times that less the square of their sum, exactly. */
+    template <class Integer> __device__ bf_leading find_exactly(int unit) const {
+        using Size = typename Integer::Size;
+        Size sum = 0;
+        Integer squares = {};
         each_value([&](Value v) {
             const magnitude x = decode(v);
             const int up = x.place - unit;
-            const bf_u128 size = up >= 0 ? (bf_u128)x.m << min(up, 127) : x.m >> min(-up, 63);
+            const Size size = up >= 0 ? (Size)x.m << min(up, Integer::size_bits - 1)
+                                      : (Size)(x.m >> min(-up, 63));
             sum += x.negative ? 0 - size : size;
-            squares.add(wide_integer::square(size));
+            squares.add(Integer::square(size));
         });
         lanes.join([&](int d) {
             sum += lanes.other(sum, d);
-            squares.add({lanes.other(squares.low, d), lanes.other(squares.high, d)});
+            squares.add(squares.other(lanes, d));
         });
-        const bf_format f = bf_format_of(p.to);
-        if (p.kind == BF_KIND_SQUARES) {
-            const bf_leading x = squares.leading(2 * unit);
-            *bits = bf_leading_round(f, false, p.op == BF_NORM ? bf_leading_root(x) : x);
-            return true;
+        if (p.kind == BF_KIND_MOMENTS) {
+            squares.multiply((uint64_t)n);
+            squares.subtract(Integer::square(sum >> (Integer::size_bits - 1) != 0 ? 0 - sum : sum));
         }
-        squares.multiply((uint64_t)n);
-        squares.subtract(wide_integer::square((bf_i128)sum < 0 ? 0 - sum : sum));
-        *bits = bf_spread_round(squares.leading(2 * unit), n, p.ddof, p.op == BF_STD, f);
+        return squares.leading(2 * unit);
+    }
+    /* Most results that are settled lie in the middle of two: of few bits, which narrow integers
+     * hold. n times the squares is less than the square of 2^room, times n. */
+    __device__ bool find(uint64_t *bits) const {
+        const bool moments = p.kind == BF_KIND_MOMENTS;
+        const bf_format f = bf_format_of(p.to);
+        const double origin = (double)C::value(p, *this->from);
+        if (moments) {
+            const signs s = look_quickly(origin);
+            *bits = s.no_numbers || n <= p.ddof ? bf_format_nan(f) : 0;
+            if (s.no_numbers ? p.nan == BF_NAN_PROPAGATE : n <= p.ddof || !s.differ) return true;
+        }
+        const extent e = look();
+        if (e.top >= INFINITE) {
+            *bits = moments || e.top == NO_NUMBER ? bf_format_nan(f) : bf_format_inf(f);
+            return e.top == INFINITE || p.nan == BF_NAN_PROPAGATE;
+        }
+        *bits = 0;
+        if (e.top == ZEROS) return true;
+        const bool is_narrow = 2 * room(e) + bf_bit_length((uint64_t)n) <= 127;
+        if (!is_narrow &&
+            (prove_scaled(0, e.top + 1022, bits) || (moments && prove_from(origin, bits))))
+            return true;
+        if (room(e) > 127) return false;
+        const bf_leading x =
+            is_narrow ? find_exactly<narrow_integer>(e.unit) : find_exactly<wide_integer>(e.unit);
+        *bits = bf_spread_round(x, moments ? n : 1, moments ? p.ddof : 0, is_root(), f);
         return true;
     }
     __device__ void write(int64_t r) const {
         uint64_t bits;
-        const bool good = prove(&bits) || find_exactly(&bits);
+        const bool good = find(&bits);
         if (lanes.lane > 0) return;
         if (good)
             bf_cuda_axis_store_fit(p, r, bits, true);
@@ -472,7 +533,7 @@ __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, int each
             list[count + __popc(taken & ((1u << thread) - 1))] = (unsigned char)(k * 32 + thread);
         count += __popc(taken);
         if (thread == 0) p.marks[r / 32] = word & ~taken;
-        if (thread == 0 && word != taken) p.board->left = 1;
+        if (thread == 0 && word != taken) bf_cuda_axis_raise(&p.board->left);
     }
     __syncwarp();
     return count;
@@ -480,7 +541,7 @@ __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, int each
 
 /* Way: descent or spread. */
 template <class C, template <class> class Way>
-__global__ void __launch_bounds__(SETTLE_THREADS)
+__global__ void __launch_bounds__(SETTLE_THREADS, SETTLE_BLOCKS)
     settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size, int each) {
     __shared__ unsigned char lists[SETTLE_THREADS / BF_CUDA_WARP][WORDS * 32];
     bf_cuda_wait_for_previous();
@@ -513,7 +574,7 @@ __global__ void __launch_bounds__(SETTLE_THREADS)
 
 /* All sums, whether or not they are marked. */
 template <class C>
-__global__ void __launch_bounds__(SETTLE_THREADS)
+__global__ void __launch_bounds__(SETTLE_THREADS, SETTLE_BLOCKS)
     settle_all(const __grid_constant__ bf_cuda_axis_params p, int size) {
     bf_cuda_wait_for_previous();
     const group lanes(size);
