@@ -55,14 +55,21 @@ template <class A> struct bf_cuda_axis_columns_of {
                                                           {}};
             s.take(sums, (int)((rows - lane + p.lanes - 1) / p.lanes));
         }
-        const int64_t rest = (w.to - w.from - rows * p.folded) * p.inner;
-        if (lane != 0 || rest == 0) return;
+    }
+    /* Takes what one thread has of the rows behind the last whole folded one. */
+    static __device__ __forceinline__ void take_rest(const bf_cuda_axis_params &p,
+                                                     const bf_cuda_axis_work &w, A (&sums)[W],
+                                                     const Columns &columns, int64_t a, int64_t b) {
+        const int64_t rows = (w.to - w.from) / p.folded * p.folded;
+        const int64_t rest = (w.to - w.from - rows) * p.inner;
+        if (rest == 0) return;
 #pragma unroll
         for (int k = 0; k < W; k++) {
             const int column = columns.column[k];
             if (column < rest && (k == 0 || column > 0))
-                bf_cuda_axis_take_one(p, sums[k], a + rows * step_a + column,
-                                      b + rows * step_b + column, first);
+                bf_cuda_axis_take_one(p, sums[k], a + rows * p.steps[0] + column,
+                                      b + rows * p.steps[1] + column,
+                                      w.line * bf_cuda_axis_line_length(p) + w.from);
         }
     }
     /* Merges what shared memory has of each column, which is of so many lanes. */
@@ -188,6 +195,7 @@ template <class A> struct bf_cuda_axis_columns_of {
         if constexpr (A::has_origin) start(p, first, at, sums);
         if (active && vector) take<true>(p, w, sums, at, a, b, lane);
         if (active && !vector) take<false>(p, w, sums, at, a, b, lane);
+        if (active && lane == 0) take_rest(p, w, sums, at, a, b);
         if (lanes == 1 && w.pieces == 1) {
             int64_t parts[W][A::words];
 #pragma unroll

@@ -190,18 +190,12 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
         for (int w = 0; w < W; w++) all = all && sums[w].is_lost();
         return all;
     }
-    static __device__ __forceinline__ void take_again(bf_cuda_axis_column_stream s, A (&sums)[W],
-                                                      int strips) {
-#pragma unroll
-        for (int w = 0; w < W; w++) sums[w].drop();
-        s.go_on(-(int64_t)strips * U);
-        BF_ROLLED
-        for (int i = 0; i < strips * U && any_fits(sums); i++) s.take_one(sums);
-    }
     __device__ __forceinline__ void fold(A (&sums)[W]) {
 #pragma unroll
         for (int w = 0; w < W; w++) sums[w].fold();
     }
+    /* Takes groups of strips, and then the rows that are left, one after another. So it does with a
+     * group that does not fit the accumulators. */
     __device__ __forceinline__ void take(A (&sums)[W], int count) {
         int strips = count / U;
         if (strips > 0) {
@@ -209,20 +203,26 @@ template <class A, int W, bool vector> struct bf_cuda_axis_column_stream {
             for (int k = 0; k < U; k++) load(k, x[k], y[A::pair ? k : 0]);
         }
         BF_ROLLED
-        while (strips > 0) {
+        for (bool more = true; more;) {
             const int n = strips < group ? strips : group;
+            int single = n > 0 ? 0 : count % U;
+            more = n > 0;
             BF_ROLLED
             for (int i = 0; i < n; i++) try_strip(sums, --strips > 0);
             bool fits = true;
 #pragma unroll
             for (int w = 0; w < W; w++) fits = sums[w].fits() && fits;
-            if (!fits) take_again(*this, sums, n);
+            if (!fits) {
+#pragma unroll
+                for (int w = 0; w < W; w++) sums[w].drop();
+                single = n * U;
+                go_on(-single);
+            }
+            BF_ROLLED
+            for (; single > 0 && any_fits(sums); single--) take_one(sums);
             fold(sums);
             if (all_lost(sums)) return;
         }
-        BF_ROLLED
-        for (int i = 0; i < count % U; i++) take_one(sums);
-        fold(sums);
     }
 };
 
