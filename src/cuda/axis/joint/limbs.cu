@@ -62,10 +62,9 @@ struct block {
     __device__ int64_t *own(int k) const {
         return words_of(BF_CUDA_JOINT_SLOTS + (int64_t)blockIdx.x * BF_CUDA_JOINT_PENDING + k);
     }
-    /* Takes elements `from`, from + step and so on below `to` of a result. */
     template <bf_kind Kind>
-    __device__ void take(bf_cuda_joint_limbs &limbs, int64_t r, int64_t from, int64_t to,
-                         int64_t step) const {
+    __device__ void take_kind(bf_cuda_joint_limbs &limbs, int64_t r, int64_t from, int64_t to,
+                              int64_t step) const {
         const bf_cuda_axis_params &p = q.axis;
         const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
         for (int64_t i = from; i < to; i += step) {
@@ -75,13 +74,23 @@ struct block {
                              p.b != nullptr ? bf_cuda_element::load_bits(p.b, p.element, b) : 0);
         }
     }
-    template <bf_kind Kind>
+    /* Takes elements `from`, from + step and so on below `to` of a result. */
+    __device__ __noinline__ void take(bf_cuda_joint_limbs *limbs, int64_t r, int64_t from,
+                                      int64_t to, int64_t step) const {
+        bf_cuda_joint_limbs mine = *limbs;
+        switch (q.axis.kind) {
+        case BF_KIND_POWERS: take_kind<BF_KIND_POWERS>(mine, r, from, to, step); break;
+        case BF_KIND_COMOMENTS: take_kind<BF_KIND_COMOMENTS>(mine, r, from, to, step); break;
+        default: take_kind<BF_KIND_WEIGHTED>(mine, r, from, to, step);
+        }
+        *limbs = mine;
+    }
     __device__ void take_unit(const bf_cuda_joint_unit &u, int64_t *words) const {
         bf_cuda_joint_limbs limbs;
         limbs.open(parts, columns);
         bf_cuda_joint_limbs_clear(parts, columns);
         __syncthreads();
-        take<Kind>(limbs, u.r, u.from + threadIdx.x, u.to, LIMBS_THREADS);
+        take(&limbs, u.r, u.from + threadIdx.x, u.to, LIMBS_THREADS);
         __syncthreads();
         limbs.add_counters(words);
         bf_cuda_joint_limbs_fold(parts, columns, words);
@@ -89,7 +98,7 @@ struct block {
         __syncthreads();
     }
     /* A result for each lane, of whose elements each warp takes some. */
-    template <bf_kind Kind> __device__ void take_shorts(int64_t first, int64_t count) const {
+    __device__ void take_shorts(int64_t first, int64_t count) const {
         const int lane = (int)threadIdx.x % BF_CUDA_WARP, warp = (int)threadIdx.x / BF_CUDA_WARP;
         const bool is_one = first + lane < count;
         const int64_t r = is_one ? q.shorts[first + lane] : 0;
@@ -98,7 +107,7 @@ struct block {
         bf_cuda_joint_limbs_clear(parts, columns);
         __syncthreads();
         if (is_one) {
-            take<Kind>(limbs, r, warp, bf_cuda_axis_line_of(q.axis.at, r).length, LIMBS_WARPS);
+            take(&limbs, r, warp, bf_cuda_axis_line_of(q.axis.at, r).length, LIMBS_WARPS);
             limbs.add_counters(own(lane));
             if (warp == 0) d->words[lane] = own(lane);
             if (warp == 0) d->r[lane] = r;
@@ -122,7 +131,7 @@ struct block {
         return last;
     }
     /* Is a result of these words proven? */
-    template <bf_kind Kind> __device__ bool prove(int64_t r, const int64_t *words) const {
+    __device__ bool prove(int64_t r, const int64_t *words) const {
         bf_cuda_estimate sum[BF_PARTS_MOST];
         if (words[BF_SUM_POS_INF] + words[BF_SUM_NEG_INF] + words[BF_SUM_INVALID] > 0) return false;
         if (words[BF_SUM_NAN] > 0 && q.axis.nan != BF_NAN_SKIP) return false;
@@ -133,23 +142,28 @@ struct block {
                                                       part.layout.exponent, &negative);
             sum[i] = bf_cuda_estimates::of_leading(x, negative);
         }
-        return bf_cuda_joint_prove<Kind>(q.axis, r, bf_finish_count(words), sum);
+        const int64_t n = bf_finish_count(words);
+        switch (q.axis.kind) {
+        case BF_KIND_POWERS: return bf_cuda_joint_prove<BF_KIND_POWERS>(q.axis, r, n, sum);
+        case BF_KIND_COMOMENTS: return bf_cuda_joint_prove<BF_KIND_COMOMENTS>(q.axis, r, n, sum);
+        default: return bf_cuda_joint_prove<BF_KIND_WEIGHTED>(q.axis, r, n, sum);
+        }
     }
-    template <bf_kind Kind> __device__ void finish(int k) const {
+    __device__ __noinline__ void finish(int k) const {
         int64_t *words = d->words[k];
         const bf_cuda_axis_params &p = q.axis;
         words[BF_SUM_COUNT] = bf_cuda_axis_line_of(p.at, d->r[k]).length;
-        if (prove<Kind>(d->r[k], words)) return;
+        if (prove(d->r[k], words)) return;
         bf_sum_carry(p.kind, p.dtype, words);
         const bf_joint_sums sums = {p.dtype, &parts, words};
         const int64_t thread = (int64_t)blockIdx.x * BF_CUDA_JOINT_PENDING + k;
         bf_cuda_joint_write(p, d->r[k], sums, q.numbers + thread * BF_JOINT_ROOM);
     }
     /* Makes the results on the desk, and clears the words. */
-    template <bf_kind Kind> __device__ void finish_all() const {
+    __device__ void finish_all() const {
         constexpr int each = LIMBS_THREADS / BF_CUDA_JOINT_PENDING;
         const int k = (int)threadIdx.x / each;
-        if (threadIdx.x % each == 0 && k < d->count) finish<Kind>(k);
+        if (threadIdx.x % each == 0 && k < d->count) finish(k);
         __syncthreads();
         for (int i = 0; i < d->count; i++)
             for (int w = (int)threadIdx.x; w < bf_cuda_joint_words(parts); w += LIMBS_THREADS)
@@ -160,41 +174,33 @@ struct block {
     }
 };
 
-template <bf_kind Kind>
 __global__ void __launch_bounds__(LIMBS_THREADS, BF_CUDA_JOINT_LIMBS_BLOCKS)
     take_units(const __grid_constant__ bf_cuda_joint_params q) {
     extern __shared__ unsigned columns[];
     __shared__ desk d;
     if (bf_cuda_axis_is_wrong(q.axis)) return;
-    const block b = {q, bf_parts_of(Kind, q.axis.dtype), &d, columns};
+    const block b = {q, bf_parts_of(q.axis.kind, q.axis.dtype), &d, columns};
     const int64_t count = (int64_t)q.board->units;
     if (threadIdx.x == 0) d.count = 0;
     __syncthreads();
     for (int64_t i = blockIdx.x; i < count; i += gridDim.x) {
         const bf_cuda_joint_unit u = q.units[i];
         int64_t *words = u.slot >= 0 ? b.words_of(u.slot) : b.own(d.count);
-        b.take_unit<Kind>(u, words);
+        b.take_unit(u, words);
         if (threadIdx.x == 0 && b.is_last(u, words)) {
             d.words[d.count] = words;
             d.r[d.count++] = u.r;
         }
         __syncthreads();
-        if (d.count == BF_CUDA_JOINT_PENDING) b.finish_all<Kind>();
+        if (d.count == BF_CUDA_JOINT_PENDING) b.finish_all();
     }
-    b.finish_all<Kind>();
+    b.finish_all();
     const int64_t shorts = (int64_t)q.board->shorts;
     for (int64_t i = blockIdx.x * (int64_t)BF_CUDA_WARP; i < shorts;
          i += gridDim.x * (int64_t)BF_CUDA_WARP) {
-        b.take_shorts<Kind>(i, shorts);
-        b.finish_all<Kind>();
+        b.take_shorts(i, shorts);
+        b.finish_all();
     }
-}
-
-template <bf_kind Kind> cudaError_t launch_of(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    const bf_parts parts = bf_parts_of(Kind, q.axis.dtype);
-    const bf_cuda_shape shape = {q.blocks, LIMBS_THREADS, bf_cuda_joint_limbs_bytes(parts), false,
-                                 false};
-    return bf_cuda_launch(cuda, take_units<Kind>, shape, q);
 }
 
 } // namespace
@@ -202,11 +208,9 @@ template <bf_kind Kind> cudaError_t launch_of(const bf_cuda *cuda, const bf_cuda
 cudaError_t bf_cuda_joint_launch_limbs(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     const bf_cuda_shape shape = {bf_cuda_blocks(cuda, q.end - q.first, LIST_THREADS), LIST_THREADS,
                                  0, false, false};
+    const bf_parts parts = bf_parts_of(q.axis.kind, q.axis.dtype);
+    const bf_cuda_shape units = {q.blocks, LIMBS_THREADS, bf_cuda_joint_limbs_bytes(parts), false,
+                                 false};
     const cudaError_t error = bf_cuda_launch(cuda, list_units, shape, q);
-    if (error != cudaSuccess) return error;
-    switch (q.axis.kind) {
-    case BF_KIND_POWERS: return launch_of<BF_KIND_POWERS>(cuda, q);
-    case BF_KIND_COMOMENTS: return launch_of<BF_KIND_COMOMENTS>(cuda, q);
-    default: return launch_of<BF_KIND_WEIGHTED>(cuda, q);
-    }
+    return error == cudaSuccess ? bf_cuda_launch(cuda, take_units, units, q) : error;
 }

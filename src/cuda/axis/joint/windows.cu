@@ -126,20 +126,24 @@ __device__ __forceinline__ void each_task(unsigned long long *taken, int64_t cou
     }
 }
 
-/* ---- fibres ---------------------------------------------------------------------------------- */
+/* ---- fibres and short segments --------------------------------------------------------------- */
 
-template <class Adder> __device__ void take_fibres(const bf_cuda_joint_params &q, Adder &sums) {
+/* A warp takes a piece of a fibre whose elements are neighbours; else each lane takes one of its
+ * own, or a short segment, or a column of one. */
+template <class Adder> __device__ void take_results(const bf_cuda_joint_params &q, Adder &sums) {
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
-    const bool along = q.axis.along;
-    const int64_t results = q.end - q.first;
+    const bool segments = q.axis.at.offsets != nullptr, along = q.axis.along && !segments;
+    const int64_t results = q.end - q.first, pieces = segments ? 1 : q.pieces;
+    const int64_t longest = segments ? SHORT : INT64_MAX, each = segments ? SHORT : q.piece;
     const int64_t groups = along ? results : (results + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
-    each_task(&q.board->taken, groups * q.pieces, [&](int64_t task) {
+    unsigned long long *taken = segments ? &q.board->taken_short : &q.board->taken;
+    each_task(taken, groups * pieces, [&](int64_t task) {
         int64_t piece;
-        const int64_t group = bf_cuda_axis_divide(task, q.pieces, &piece);
+        const int64_t group = bf_cuda_axis_divide(task, pieces, &piece);
         const int64_t r = q.first + (along ? group : group * BF_CUDA_WARP + lane);
-        const bool is_one = r < q.end;
-        const bf_cuda_axis_line line = bf_cuda_axis_line_of(q.axis.at, is_one ? r : q.first);
-        const int64_t from = piece * q.piece, end = min(from + q.piece, line.length);
+        const bf_cuda_axis_line line = bf_cuda_axis_line_of(q.axis.at, r < q.end ? r : q.first);
+        const bool is_one = r < q.end && line.length <= longest;
+        const int64_t from = piece * each, end = min(from + each, line.length);
         if (along)
             sums.leave_together(r, sums.take(line, from + lane, end, BF_CUDA_WARP));
         else
@@ -147,18 +151,7 @@ template <class Adder> __device__ void take_fibres(const bf_cuda_joint_params &q
     });
 }
 
-/* ---- segments -------------------------------------------------------------------------------- */
-
-/* Short segments: a lane takes one, or a column of one. */
-template <class Adder> __device__ void take_short(const bf_cuda_joint_params &q, Adder &sums) {
-    const int64_t groups = (q.end - q.first + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
-    each_task(&q.board->taken_short, groups, [&](int64_t group) {
-        const int64_t r = q.first + group * BF_CUDA_WARP + threadIdx.x % BF_CUDA_WARP;
-        const bf_cuda_axis_line line = bf_cuda_axis_line_of(q.axis.at, r < q.end ? r : q.first);
-        const bool is_mine = r < q.end && line.length <= SHORT;
-        sums.leave(is_mine ? r : -1, !is_mine || sums.take(line, 0, line.length, 1));
-    });
-}
+/* ---- long segments --------------------------------------------------------------------------- */
 
 /* Rows [from, end) of the array: what a long segment has of them. A warp takes the segment's
  * columns, or those of one group. */
@@ -220,12 +213,8 @@ template <class Source, bf_kind Kind, int Variant>
 __device__ __forceinline__ void take_all(const bf_cuda_joint_params &q) {
     extern __shared__ int64_t shared[];
     adder<Source, Kind, Variant> sums(q, shared);
-    if (q.axis.at.offsets == nullptr) {
-        take_fibres(q, sums);
-    } else {
-        take_short(q, sums);
-        take_long(q, sums);
-    }
+    take_results(q, sums);
+    if (q.axis.at.offsets != nullptr) take_long(q, sums);
 }
 
 /* Does nothing where another variant was chosen. */
