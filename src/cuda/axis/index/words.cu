@@ -7,31 +7,27 @@ namespace {
 
 /* --- sums in limbs --- */
 
-/* Sums of elements, which are unsigned integers of their size, or of their products. D: BF_NONE, or
- * their dtype. */
-template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
-    using E = Element;
-    static constexpr int V = 1;
-    int64_t column;
-
+/* Sums of elements or of their products. D: BF_NONE, or their dtype. */
+template <bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
     static __device__ __forceinline__ bf_dtype dtype(const bf_cuda_index_params &p) {
         return D == BF_NONE ? p.dtype : D;
     }
-    __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
+    static __device__ __forceinline__ uint64_t load(const bf_cuda_index_params &p, const void *from,
+                                                    int64_t at) {
+        if (D == BF_F64) return ((const uint64_t *)from)[at];
+        if (D == BF_F32) return ((const uint32_t *)from)[at];
+        return bf_cuda_element::load_bits(from, p.bytes, at);
+    }
+    __device__ __forceinline__ void open(const bf_cuda_index_params &p) {
         extern __shared__ unsigned lane_limbs[];
         start(p.kind, dtype(p), bf_cuda_shared_address(lane_limbs + threadIdx.x),
               4 * BF_CUDA_INDEX_THREADS);
-        column = of_column;
         for (int i = 0; i < limbs(); i++)
             bf_cuda_shared_store(sum.at + (unsigned)i * sum.step, BF_CUDA_LIMB_MIDDLE);
     }
-    __device__ __forceinline__ bool proven() const { return true; }
-    __device__ __forceinline__ void take(const bf_cuda_index_params &p, E e, bool has,
-                                         uint32_t row) {
-        if (!has) return;
-        const uint64_t x = e;
-        const uint64_t y = p.kind == BF_KIND_DOT ? ((const E *)p.b)[row * p.width + column] : x;
-        bf_cuda_limb_sums::take(p.kind, dtype(p), x, y);
+    /* Takes bits x, which lie there. */
+    __device__ __forceinline__ void take(const bf_cuda_index_params &p, uint64_t x, int64_t at) {
+        bf_cuda_limb_sums::take(p.kind, dtype(p), x, p.kind == BF_KIND_DOT ? load(p, p.b, at) : x);
     }
     __device__ __forceinline__ void finish(const bf_cuda_index_params &p, int64_t r,
                                            uint32_t rows) const {
@@ -71,21 +67,18 @@ template <class Element, bf_dtype D> struct limb_sums : bf_cuda_limb_sums {
 
 /* Sums of f32 in limbs of 64 bits, 32 apart, of which a term changes one. Nothing is carried until
  * there are as many terms as a limb has room for. */
-struct wide_sums : limb_sums<uint32_t, BF_F32> {
+struct wide_sums : limb_sums<BF_F32> {
     enum { STEP = 8 * BF_CUDA_INDEX_THREADS, TERMS = 128 };
     unsigned terms;
 
-    __device__ __forceinline__ void open(const bf_cuda_index_params &p, int64_t of_column) {
+    __device__ __forceinline__ void open(const bf_cuda_index_params &) {
         extern __shared__ unsigned lane_limbs[];
         start(BF_KIND_SUM, BF_F32, bf_cuda_shared_address(lane_limbs + 2 * threadIdx.x), STEP);
-        column = of_column;
         for (int i = 0; i < limbs(); i++) bf_cuda_shared_store(sum.at + i * STEP, (int64_t)0);
         terms = 0;
     }
-    __device__ __forceinline__ void take(const bf_cuda_index_params &, uint32_t bits, bool has,
-                                         uint32_t) {
-        const unsigned field = bits >> 23 & 255, normal = min(field, 1u);
-        if (!has) return;
+    __device__ __forceinline__ void take(const bf_cuda_index_params &, uint64_t x64, int64_t) {
+        const unsigned bits = (unsigned)x64, field = bits >> 23 & 255, normal = min(field, 1u);
         if (field == 255) {
             count(bf_sum_special(bf_format_of(BF_F32), bits));
             return;
@@ -121,16 +114,37 @@ bool takes_wide_sums(const bf_cuda_index_params &p) {
     return p.kind == BF_KIND_SUM && p.dtype == BF_F32;
 }
 
+/* Row numbers are loaded ahead of rows. */
 template <class A>
 __device__ __forceinline__ void reduce_task(const bf_cuda_index_params &p,
                                             const bf_cuda_index_task &t, int64_t column) {
-    A sums[1];
-    sums[0].open(p, column);
-    bf_cuda_index_take<A>(p, t, column, sums);
+    enum { AHEAD = 4 };
+    A sums;
+    sums.open(p);
+    uint32_t next[AHEAD];
+    const auto find_rows = [&](uint32_t i) {
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++)
+            next[k] = i + k < t.end ? bf_cuda_index_row(p.order, i + k) : 0;
+    };
+    find_rows(t.begin);
+    for (uint32_t i = t.begin; i < t.end; i += AHEAD) {
+        int64_t at[AHEAD];
+        uint64_t x[AHEAD];
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++) {
+            at[k] = next[k] * p.width + column;
+            x[k] = i + k < t.end ? A::load(p, p.a, at[k]) : 0;
+        }
+        find_rows(i + AHEAD);
+#pragma unroll
+        for (uint32_t k = 0; k < AHEAD; k++)
+            if (i + k < t.end) sums.take(p, x[k], at[k]);
+    }
     if (t.piece || p.states.counts != nullptr)
-        sums[0].add(t.end - t.begin, bf_cuda_index_target(p, t, column));
+        sums.add(t.end - t.begin, bf_cuda_index_target(p, t, column));
     else
-        sums[0].finish(p, t.slot * p.width + column, t.end - t.begin);
+        sums.finish(p, t.slot * p.width + column, t.end - t.begin);
 }
 
 template <class A>
@@ -152,17 +166,9 @@ __global__ void __launch_bounds__(BF_CUDA_INDEX_THREADS)
 }
 
 bf_cuda_index_kernel marked_kernel(const bf_cuda_index_params &p) {
-    switch (p.bytes) {
-    case 1: return reduce_marked<limb_sums<uint8_t, BF_NONE>>;
-    case 2: return reduce_marked<limb_sums<uint16_t, BF_NONE>>;
-    case 4:
-        if (takes_wide_sums(p)) return reduce_marked<wide_sums>;
-        return p.dtype == BF_F32 ? reduce_marked<limb_sums<uint32_t, BF_F32>>
-                                 : reduce_marked<limb_sums<uint32_t, BF_NONE>>;
-    default:
-        return p.dtype == BF_F64 ? reduce_marked<limb_sums<uint64_t, BF_F64>>
-                                 : reduce_marked<limb_sums<uint64_t, BF_NONE>>;
-    }
+    if (takes_wide_sums(p)) return reduce_marked<wide_sums>;
+    if (p.dtype == BF_F64) return reduce_marked<limb_sums<BF_F64>>;
+    return p.dtype == BF_F32 ? reduce_marked<limb_sums<BF_F32>> : reduce_marked<limb_sums<BF_NONE>>;
 }
 
 /* --- rows by slot --- */
