@@ -63,15 +63,20 @@ foreach(target bitfold bitfold_static)
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
-# bitfold_instances(TEMPLATE WORDS...): adds src/cuda/TEMPLATE.cu.in to the kernels once for each
-# word, which stands there for @word@, and in capitals for @WORD@.
+# bitfold_instances(TEMPLATE WORDS...): adds a file to the kernels that has src/cuda/TEMPLATE.cu.in
+# once for each word, which stands there for @word@, and in capitals for @WORD@. The instances are
+# much alike: in one file they are compressed together.
 function(bitfold_instances template)
     foreach(word ${ARGN})
         string(TOUPPER ${word} WORD)
-        set(file ${PROJECT_BINARY_DIR}/src/cuda/${template}_${word}.cu)
-        configure_file(src/cuda/${template}.cu.in ${file} @ONLY)
-        list(APPEND kernels ${file})
+        get_filename_component(name ${template}_${word}.cuh NAME)
+        configure_file(src/cuda/${template}.cu.in
+            ${PROJECT_BINARY_DIR}/src/cuda/${template}_${word}.cuh @ONLY)
+        string(APPEND all "#include \"${name}\"\n")
     endforeach()
+    set(file ${PROJECT_BINARY_DIR}/src/cuda/${template}.cu)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${all}")
+    list(APPEND kernels ${file})
     set(kernels ${kernels} PARENT_SCOPE)
 endfunction()
 
