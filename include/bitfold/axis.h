@@ -212,6 +212,13 @@ BF_API bf_status bf_states_append(bf_states *into, const bf_states *from);
 BF_API bf_status bf_states_result(bf_states *states, const bf_reduce_options *options,
                                   const bf_array *values, const bf_array *fits);
 
+/* Writes other results of what the states hold: of a reduction that keeps the same sums, as
+ * bf_state_result_of does (state.h). Errors: as bf_states_result; BF_E_ARGUMENT for one that keeps
+ * others. */
+BF_API bf_status bf_states_result_of(bf_states *states, bf_reduction op,
+                                     const bf_reduce_options *options, const bf_array *values,
+                                     const bf_array *fits);
+
 /* Where the values of descriptions go (describe.h), an array for each: as many elements as there
  * are states, in any shape. NULL: not asked for. n, nan, inf, argmin and argmax are BF_I64, the
  * others of the dtype of that reduction. */

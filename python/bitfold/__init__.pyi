@@ -596,6 +596,7 @@ class States(_Mergeable):
         self,
         shape: Sequence[int] | None = None,
         *,
+        op: _StateOperation | None = None,
         like: _ArrayLike | None = None,
         fits: bool = False,
         empty: _Number | None = None,

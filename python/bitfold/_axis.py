@@ -73,7 +73,7 @@ _SIGNATURES = {
     "bf_states_merge": (c_int, c_void_p, c_void_p),
     "bf_states_append": (c_int, c_void_p, c_void_p),
     "bf_states_description": (c_int, c_void_p, _OPTIONS, POINTER(_Descriptions)),
-    "bf_states_result": (c_int, c_void_p, _OPTIONS, _ARRAY, _ARRAY),
+    "bf_states_result_of": (c_int, c_void_p, c_int, _OPTIONS, _ARRAY, _ARRAY),
     "bf_states_counts": (c_int, c_void_p, _ARRAY),
     "bf_states_save_size": (c_int, c_void_p, POINTER(c_size_t)),
     "bf_states_save": (c_int, c_void_p, c_char_p),
@@ -426,10 +426,15 @@ class States(Mergeable):
         """Makes all states empty. Returns the states."""
         return self._call(lib.bf_states_clear)
 
-    def result(self, shape=None, *, like=None, fits=False, empty=None, **options):
-        """Returns the values so far, in any shape that has as many elements (None: one dimension). like:
-        an array of CuPy or PyTorch in whose kind of memory they shall be. Options are those of
-        bitfold.sum. The states can absorb more.
+    def result(self, shape=None, *, op=None, like=None, fits=False, empty=None, **options):
+        """Returns the values so far, in any shape that has as many elements (None: one dimension). op:
+        another operation that keeps the same sums, as "slope" and "corr" do. like: an array of CuPy or
+        PyTorch in whose kind of memory they shall be. Options are those of bitfold.sum. The states can
+        absorb more.
+
+        >>> line = bitfold.States("slope", "f64", 1).absorb(numpy.array([0.0, 1, 2]), y=numpy.array([1.0, 3, 5]))
+        >>> line.result(), line.result(op="intercept")
+        (array([2.]), array([1.]))
 
         Of "describe": a dict of arrays by the names of a Description. Where there is no extreme, it is 0
         and its index -1.
@@ -437,11 +442,12 @@ class States(Mergeable):
         shape = [len(self)] if shape is None else [whole(extent) for extent in shape]
         if self.op == "describe":
             return self._description(shape, like, options)
-        rules, name = _rules(self.op, self.dtype, empty, options)
+        op = self.op if op is None else op
+        rules, name = _rules(op, self.dtype, empty, options)
         values = Target(like, name, shape)
         beside = Target(like, "bool", shape) if fits else None
         self._call(
-            lib.bf_states_result, byref(rules), byref(values.array),
+            lib.bf_states_result_of, OPS[op], byref(rules), byref(values.array),
             byref(beside.array) if fits else None,
         )  # fmt: skip
         return (values.result(), beside.result()) if fits else values.result()

@@ -87,7 +87,9 @@ typedef struct bf_axis_backend {
     bf_status (*absorb)(bf_context *context, void *states, int64_t first, const void *a,
                         const void *b, const bf_rows *rows);
     bf_status (*merge)(bf_context *context, void *into, const void *from);
-    bf_status (*result)(bf_context *context, void *states, const bf_results *results);
+    /* op: of the states, or another that keeps the same. */
+    bf_status (*result)(bf_context *context, void *states, bf_reduction op,
+                        const bf_results *results);
     /* Writes how many elements each state has absorbed (i64). */
     bf_status (*counts)(bf_context *context, void *states, void *counts);
     /* Writes the carried words (rules/reduce/state.h) of states [first, first + n), one after

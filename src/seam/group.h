@@ -6,6 +6,8 @@
 #include "seam/backend.h"
 #include <bitfold/group.h>
 
+#include <string.h>
+
 /* The kind of groups. */
 typedef struct bf_group_kind {
     bf_dtype key;
@@ -18,6 +20,32 @@ enum { BF_GROUP_ARRAYS = 2 * BF_AGGREGATES_MAX }; /* arrays of values, at most *
 
 /* The arrays of values that an aggregate has. */
 static inline int bf_aggregate_arrays(bf_aggregate a) { return bf_takes_pairs(a.op) ? 2 : 1; }
+
+/* Aggregates of one dtype that keep the same of the same values share a column. Sets the column of
+ * each; `keeps` says what it keeps. */
+static inline void bf_group_columns_of(const bf_aggregate *aggregates, const unsigned *keeps, int n,
+                                       const void *const *values, int *of) {
+    const void *const *of_each[BF_AGGREGATES_MAX];
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        const size_t bytes = (size_t)bf_aggregate_arrays(aggregates[i]) * sizeof *values;
+        int k = 0;
+        of_each[i] = values;
+        values += bf_aggregate_arrays(aggregates[i]);
+        while (k < i && (aggregates[k].dtype != aggregates[i].dtype || keeps[k] != keeps[i] ||
+                         memcmp(of_each[k], of_each[i], bytes) != 0))
+            k++;
+        of[i] = k < i ? of[k] : count++;
+    }
+}
+
+/* Do aggregates that share a column by `of` share one by `other` too? */
+static inline bool bf_group_columns_stay(const int *of, const int *other, int n) {
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (of[i] == of[k] && other[i] != other[k]) return false;
+    return true;
+}
 
 /* A backend's groups. Keys follow rules/key/rank.h, values the rules of states. Errors of all:
  * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; then the groups are as they were. */
@@ -37,13 +65,14 @@ typedef struct bf_group_backend {
     /* Writes the keys and counts (i64) of all groups, by key. There is at least one group. Both
      * arrays may be misaligned or NULL. */
     bf_status (*list)(bf_context *context, void *groups, void *keys, void *counts);
-    /* Writes the results of an aggregate for all groups, by key. There is at least one group, and
-     * the options have been checked. values: elements of `to`, in any memory that the backend
-     * reaches, of any alignment. `to` is the dtype of rules/reduce/band.h, or BF_I64 or BF_U64 for
-     * its BF_I192 (of three words). fits (may be NULL): whether each integer fits `to`; its low 64
-     * bits are written anyway. On failure nothing is written. Errors also: BF_E_NAN, BF_E_OVERFLOW
-     * (an integer does not fit, fits is NULL, and options->overflow is an error). */
-    bf_status (*aggregate)(bf_context *context, void *groups, int which,
+    /* Writes the results of an aggregate for all groups, by key: op is that of the aggregate, or
+     * another that keeps the same. There is at least one group, and the options have been checked.
+     * values: elements of `to`, in any memory that the backend reaches, of any alignment. `to` is
+     * the dtype of rules/reduce/band.h, or BF_I64 or BF_U64 for its BF_I192 (of three words). fits
+     * (may be NULL): whether each integer fits `to`; its low 64 bits are written anyway. On failure
+     * nothing is written. Errors also: BF_E_NAN, BF_E_OVERFLOW (an integer does not fit, fits is
+     * NULL, and options->overflow is an error). */
+    bf_status (*aggregate)(bf_context *context, void *groups, int which, bf_reduction op,
                            const bf_reduce_options *options, bf_dtype to, void *values,
                            uint8_t *fits);
     /* Writes the carried words (rules/reduce/state.h) of this aggregate for groups [first, first +

@@ -70,7 +70,9 @@ static void to_device(const rows *r) {
         assert_int_equal(bf_memory_copy(gpu, on_device + at[v], on_host + at[v], bytes), BF_OK);
 }
 
-static bf_status absorb(bf_groups *g, const rows *r, char *memory, int64_t first, int64_t n) {
+/* parted: the later aggregates get the arrays swapped, and so share no column with others. */
+static bf_status absorb_parted(bf_groups *g, const rows *r, char *memory, int64_t first, int64_t n,
+                               bool parted) {
     const int64_t at = first * (int64_t)bf_dtype_size(r->dtype);
     const int64_t key_bytes = r->key == BF_PAIR ? 16 : (int64_t)bf_dtype_size(r->key);
     const bf_array keys = bf_array_of(r->key, memory + first * key_bytes, n);
@@ -79,10 +81,16 @@ static bf_status absorb(bf_groups *g, const rows *r, char *memory, int64_t first
     const bf_array *all[2 * OPS];
     int count = 0;
     for (int i = 0; i < OPS; i++) {
-        all[count++] = &a;
-        if (ops[i] != BF_KURTOSIS && ops[i] != BF_SUM && ops[i] != BF_SKEW) all[count++] = &b;
+        const bool swaps = parted && i >= 4;
+        all[count++] = swaps ? &b : &a;
+        if (ops[i] != BF_KURTOSIS && ops[i] != BF_SUM && ops[i] != BF_SKEW)
+            all[count++] = swaps ? &a : &b;
     }
     return bf_groups_absorb(g, &keys, all);
+}
+
+static bf_status absorb(bf_groups *g, const rows *r, char *memory, int64_t first, int64_t n) {
+    return absorb_parted(g, r, memory, first, n, false);
 }
 
 /* ---- comparison ------------------------------------------------------------------------------ */
@@ -236,6 +244,37 @@ static void chunks_and_merges(void **unused) {
     }
 }
 
+/* Aggregates that share a column no longer do when they absorb different values, and groups merge
+ * whichever share theirs. */
+static void columns_that_part(void **unused) {
+    (void)unused;
+    for (int turn = 0; turn < 8; turn++) {
+        const rows r = {BF_U32, turn % 2 ? BF_F64 : BF_I32, is_small() ? 3000 : 40000, 0};
+        const int64_t half = r.n / 2;
+        const bool first = turn & 2, second = !first;
+        bf_groups *found = groups_on(gpu, &r), *expected = groups_on(fast, &r);
+        bf_groups *other = groups_on(gpu, &r);
+        make_keys(&r, turn & 4 ? 30000 : 60);
+        make_values(&r, turn, 300);
+        to_device(&r);
+        assert_int_equal(absorb_parted(other, &r, on_device, 0, half, second), BF_OK);
+        assert_int_equal(absorb_parted(found, &r, on_device, 0, half, first), BF_OK);
+        assert_int_equal(absorb_parted(found, &r, on_device, half, half, second), BF_OK);
+        assert_int_equal(bf_groups_merge(found, other), BF_OK);
+        assert_int_equal(absorb_parted(expected, &r, on_host, 0, half, first), BF_OK);
+        assert_int_equal(absorb_parted(expected, &r, on_host, half, half, second), BF_OK);
+        assert_int_equal(absorb_parted(expected, &r, on_host, 0, half, second), BF_OK);
+        assert_same("parted", &r, found, expected);
+        assert_same_results(&r, found, expected);
+        bf_groups_clear(found);
+        assert_int_equal(bf_groups_merge(found, other), BF_OK);
+        assert_same("merged into none", &r, found, other);
+        bf_groups_destroy(found);
+        bf_groups_destroy(other);
+        bf_groups_destroy(expected);
+    }
+}
+
 /* What one backend saves the other loads, and goes on with. */
 static void saved_groups_go_on_elsewhere(void **unused) {
     (void)unused;
@@ -267,7 +306,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_dtype_of_every_kind),    cmocka_unit_test(every_number_of_groups),
         cmocka_unit_test(groups_without_a_spread),      cmocka_unit_test(chunks_and_merges),
-        cmocka_unit_test(saved_groups_go_on_elsewhere),
+        cmocka_unit_test(saved_groups_go_on_elsewhere), cmocka_unit_test(columns_that_part),
     };
     return RUN_ON_GPU_WITH(tests, set_up_both, tear_down_both);
 }

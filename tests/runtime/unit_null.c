@@ -227,6 +227,8 @@ static void many_states(void **unused) {
     REFUSED(bf_states_description(w->described_states, NULL, NULL));
     REFUSED(bf_states_result(NULL, NULL, x, NULL));
     REFUSED(bf_states_result(w->states, NULL, NULL, NULL));
+    REFUSED(bf_states_result_of(NULL, BF_SUM, NULL, x, NULL));
+    REFUSED(bf_states_result_of(w->states, BF_SUM, NULL, NULL, NULL));
     REFUSED(bf_states_counts(NULL, i));
     REFUSED(bf_states_counts(w->states, NULL));
     REFUSED(bf_states_save_size(NULL, &size));

@@ -496,6 +496,7 @@ CALL(bf_states_append, w->states, w->other_states)
 CALL(bf_states_description, w->described_states, NULL,
      &(bf_descriptions){.size = sizeof(bf_descriptions)})
 CALL_STATES(bf_states_result, NULL, &r.values, NULL)
+CALL_STATES(bf_states_result_of, BF_MEAN, NULL, &r.values, NULL)
 CALL_STATES(bf_states_counts, &(bf_array){w->out_integers, BF_I64, 1, {1}, {1}})
 CALL(bf_states_save_size, w->states, &w->saved_states_size)
 CALL(bf_states_save, w->states, w->saved_states)
@@ -707,6 +708,7 @@ static const context_call context_calls[] = {
     ENTRY(bf_states_merge),
     ENTRY(bf_states_append),
     ENTRY(bf_states_result),
+    ENTRY(bf_states_result_of),
     ENTRY(bf_states_description),
     ENTRY(bf_states_counts),
     ENTRY(bf_states_save_size),

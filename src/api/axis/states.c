@@ -416,17 +416,21 @@ static bf_status set_output(const bf_states *s, bf_axis_call *call, const bf_arr
     return status == BF_OK ? bf_axis_prepare(call, s->elements, true) : status;
 }
 
-static bf_status write_results(bf_states *s, const bf_reduce_options *options,
+static bf_status write_results(bf_states *s, bf_reduction op, const bf_reduce_options *options,
                                const bf_array *values, const bf_array *fits) {
     bf_axis_call call = {.context = s->context};
     if (s->op == BF_DESCRIBE)
         return bf_fail(s->context, BF_E_ARGUMENT, "descriptions have several values each");
-    bf_status status = bf_axis_read_options(&call, s->op, s->dtype, options);
+    if (op != s->op && !(bf_kind_is_sum(bf_kind_of(op, s->dtype)) &&
+                         bf_kind_of(op, s->dtype) == bf_kind_of(s->op, s->dtype)))
+        return bf_fail(s->context, BF_E_ARGUMENT, "states of %s do not hold the %s",
+                       bf_reduction_name(s->op), bf_reduction_name(op));
+    bf_status status = bf_axis_read_options(&call, op, s->dtype, options);
     if (status != BF_OK) return status;
     status = set_output(s, &call, values, fits);
     if (status == BF_OK && s->count > 0) {
         status = bf_watch_begin(s->context, 0);
-        if (status == BF_OK) status = s->on->axis->result(s->context, s->inside, &call.results);
+        if (status == BF_OK) status = s->on->axis->result(s->context, s->inside, op, &call.results);
         status = bf_watch_end(s->context, status);
     }
     return bf_axis_finish(&call, status);
@@ -441,10 +445,16 @@ static bf_status write_counts(bf_states *s, const bf_array *counts) {
     return bf_axis_finish(&call, status);
 }
 
+bf_status bf_states_result_of(bf_states *states, bf_reduction op, const bf_reduce_options *options,
+                              const bf_array *values, const bf_array *fits) {
+    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
+    return bf_leave(states->context, write_results(states, op, options, values, fits));
+}
+
 bf_status bf_states_result(bf_states *states, const bf_reduce_options *options,
                            const bf_array *values, const bf_array *fits) {
-    if (states == NULL || !bf_enter(states->context)) return BF_E_ARGUMENT;
-    return bf_leave(states->context, write_results(states, options, values, fits));
+    if (states == NULL) return BF_E_ARGUMENT;
+    return bf_states_result_of(states, states->op, options, values, fits);
 }
 
 bf_status bf_states_counts(bf_states *states, const bf_array *counts) {

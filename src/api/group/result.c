@@ -87,7 +87,8 @@ static bf_status finish_aggregate(bf_groups *g, int which, const bf_reduce_optio
     int64_t bytes = bf_groups_size(g) * (int64_t)bf_dtype_size(to);
     bf_status status = bf_watch_begin(g->context, bytes);
     if (status == BF_OK)
-        status = g->by->aggregate(g->context, g->inside, which, options, to, values, fits);
+        status = g->by->aggregate(g->context, g->inside, which, g->aggregates[which].op, options,
+                                  to, values, fits);
     return bf_watch_end(g->context, status);
 }
 

@@ -202,7 +202,8 @@ bf_status bf_cpu_states_seek(bf_context *context, void *states, const int64_t *n
 bf_status bf_cpu_states_part(bf_context *context, void *states, bf_reduction op,
                              const bf_results *results);
 bf_status bf_cpu_states_merge(bf_context *context, void *into, const void *from);
-bf_status bf_cpu_states_result(bf_context *context, void *states, const bf_results *results);
+bf_status bf_cpu_states_result(bf_context *context, void *states, bf_reduction op,
+                               const bf_results *results);
 bf_status bf_cpu_states_counts(bf_context *context, void *states, void *counts);
 bf_status bf_cpu_states_words(bf_context *context, void *states, int64_t first, int64_t n,
                               int64_t *words);

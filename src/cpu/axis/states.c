@@ -167,10 +167,11 @@ bf_status bf_cpu_states_merge(bf_context *context, void *into, const void *from)
 
 /* ---- results and words ----------------------------------------------------------------------- */
 
-bf_status bf_cpu_states_result(bf_context *context, void *of, const bf_results *results) {
+bf_status bf_cpu_states_result(bf_context *context, void *of, bf_reduction op,
+                               const bf_results *results) {
     const states *s = of;
-    if (s->keeps) return bf_kept_result(context, &s->kept, s->op, results);
-    return bf_slots_finish(context, &s->accumulators, s->op, results);
+    if (s->keeps) return bf_kept_result(context, &s->kept, op, results);
+    return bf_slots_finish(context, &s->accumulators, op, results);
 }
 
 bf_status bf_cpu_states_counts(bf_context *context, void *of, void *counts) {

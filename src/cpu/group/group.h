@@ -194,7 +194,7 @@ extern const bf_group_backend bf_cpu_groups_backend;
 
 /* --- result.c --- */
 
-bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
+bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which, bf_reduction op,
                                   const bf_reduce_options *options, bf_dtype to, void *values,
                                   uint8_t *fits);
 

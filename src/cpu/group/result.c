@@ -131,11 +131,11 @@ static bool prepare_job(result_job *job) {
     return job->found != NULL;
 }
 
-bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which,
+bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which, bf_reduction op,
                                   const bf_reduce_options *options, bf_dtype to, void *values,
                                   uint8_t *fits) {
     bf_cpu_groups *g = groups;
-    bf_aggregate a = g->wanted[which];
+    bf_aggregate a = {op, g->wanted[which].dtype};
     result_job job = {.groups = g,
                       .column = g->of[which],
                       .aggregate = a,

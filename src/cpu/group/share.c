@@ -10,22 +10,10 @@ static unsigned joint_part(bf_aggregate a) {
     return bf_part_is_joint(part) ? part : 0;
 }
 
-static bool may_share(bf_aggregate a, const void *const a_values[], bf_aggregate b,
-                      const void *const b_values[]) {
-    return a.dtype == b.dtype && joint_part(a) == joint_part(b) &&
-           memcmp(a_values, b_values, (size_t)bf_aggregate_arrays(a) * sizeof *a_values) == 0;
-}
-
 void bf_group_shares_of(const bf_cpu_groups *g, const void *const values[], int of[]) {
-    const void *const *of_each[BF_AGGREGATES_MAX];
-    int count = 0;
-    for (int i = 0; i < g->asked; i++) {
-        int k = 0;
-        of_each[i] = values;
-        values += bf_aggregate_arrays(g->wanted[i]);
-        while (k < i && !may_share(g->wanted[k], of_each[k], g->wanted[i], of_each[i])) k++;
-        of[i] = k < i ? of[k] : count++;
-    }
+    unsigned keeps[BF_AGGREGATES_MAX];
+    for (int i = 0; i < g->asked; i++) keeps[i] = joint_part(g->wanted[i]);
+    bf_group_columns_of(g->wanted, keeps, g->asked, values, of);
 }
 
 static void set_arrays(bf_cpu_groups *g) {
@@ -55,14 +43,6 @@ void bf_group_share_none(bf_cpu_groups *g) {
     set_shares(g, of);
 }
 
-/* Whether aggregates that share a column now shall share one by `of` too. */
-static bool may_stay(const bf_cpu_groups *g, const int of[]) {
-    for (int i = 0; i < g->asked; i++)
-        for (int k = 0; k < i; k++)
-            if (g->of[i] == g->of[k] && of[i] != of[k]) return false;
-    return true;
-}
-
 /* Replaces the set by another, which is made for other shares. */
 static void replace_set(bf_cpu_groups *g, bf_cpu_groups *by) {
     bf_group_set_destroy(g, &g->set);
@@ -72,7 +52,7 @@ static void replace_set(bf_cpu_groups *g, bf_cpu_groups *by) {
 bf_status bf_group_share(bf_context *context, bf_cpu_groups *g, const int of[]) {
     const bool empty = bf_group_set_size(&g->set) == 0;
     if (memcmp(g->of, of, (size_t)g->asked * sizeof *of) == 0) return BF_OK;
-    if (!empty && may_stay(g, of)) return BF_OK;
+    if (!empty && bf_group_columns_stay(g->of, of, g->asked)) return BF_OK;
     bf_cpu_groups other = *g;
     if (empty)
         set_shares(&other, of);

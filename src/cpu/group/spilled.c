@@ -608,6 +608,7 @@ static bf_status list_groups(bf_context *context, void *groups, void *keys, void
 /* A request for the results of an aggregate. */
 typedef struct request {
     int which;
+    bf_reduction op;
     const bf_reduce_options *options;
     bf_dtype to;
     char *values;
@@ -623,15 +624,15 @@ static bf_status finish_page(bf_context *context, bf_cpu_groups *g, const reques
     uint8_t *own = (uint8_t *)r->checked + g->spilled->per_page * bytes;
     uint8_t *fits = r->fits != NULL ? r->fits + at : tells ? own : NULL;
     bf_status status =
-        bf_group_memory.aggregate(context, g->spilled->loaded, r->which, r->options, r->to,
+        bf_group_memory.aggregate(context, g->spilled->loaded, r->which, r->op, r->options, r->to,
                                   r->values == NULL ? r->checked : r->values + at * bytes, fits);
     if (status == BF_E_OVERFLOW)
         return bf_fail(context, status, "the %s of a group does not fit %s",
-                       bf_reduction_name(g->wanted[r->which].op), bf_dtype_name(r->to));
+                       bf_reduction_name(r->op), bf_dtype_name(r->to));
     if (status != BF_OK || !tells || r->options->overflow == BF_OVERFLOW_WRAP) return status;
     const uint8_t *misfit = memchr(own, 0, (size_t)n);
     if (misfit == NULL) return BF_OK;
-    return bf_group_misfit(context, g->wanted[r->which].op, r->to, at + (misfit - own));
+    return bf_group_misfit(context, r->op, r->to, at + (misfit - own));
 }
 
 static bf_status finish_pages(bf_context *context, bf_cpu_groups *g, const request *r) {
@@ -645,8 +646,8 @@ static bf_status finish_pages(bf_context *context, bf_cpu_groups *g, const reque
 
 /* Checks all results that could be refused before the first one is written. */
 static bf_status aggregate_pages(bf_context *context, bf_cpu_groups *g, request *r) {
-    const bf_aggregate a = g->wanted[r->which];
-    const bool exact = bf_result_dtype(a.op, a.dtype, r->options->out_dtype) == BF_I192;
+    const bf_dtype dtype = g->wanted[r->which].dtype;
+    const bool exact = bf_result_dtype(r->op, dtype, r->options->out_dtype) == BF_I192;
     request check = *r;
     check.values = NULL;
     check.fits = NULL;
@@ -661,15 +662,15 @@ static bf_status aggregate_pages(bf_context *context, bf_cpu_groups *g, request 
     return status;
 }
 
-static bf_status aggregate_groups(bf_context *context, void *groups, int which,
+static bf_status aggregate_groups(bf_context *context, void *groups, int which, bf_reduction op,
                                   const bf_reduce_options *options, bf_dtype to, void *values,
                                   uint8_t *fits) {
     bf_cpu_groups *g = groups;
-    request r = {which, options, to, values, fits, NULL};
+    request r = {which, op, options, to, values, fits, NULL};
     const call c = begin_call(context, g);
     bf_status status = BF_OK;
     if (g->spilled == NULL)
-        status = bf_group_memory.aggregate(context, g, which, options, to, values, fits);
+        status = bf_group_memory.aggregate(context, g, which, op, options, to, values, fits);
     if (status == BF_E_MEMORY || g->spilled != NULL)
         if (reads_pages(context, g, &status)) status = aggregate_pages(context, g, &r);
     return end_call(&c, status);

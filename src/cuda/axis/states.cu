@@ -246,9 +246,10 @@ bf_status finish_all(bf_context *context, const states *s, bf_cuda_index_params 
     return check(context, error);
 }
 
-bf_status write_results(bf_context *context, const states *s, const bf_results *results) {
+bf_status write_results(bf_context *context, const states *s, bf_reduction op,
+                        const bf_results *results) {
     bf_cuda_index_params p = {};
-    bf_cuda_index_set_operands(&p, s->op, s->dtype);
+    bf_cuda_index_set_operands(&p, op, s->dtype);
     bf_cuda_index_set_results(&p, results);
     p.board = bf_cuda_index_board_make(context);
     void *words = bf_cuda_alloc(context, words_bytes(s, batch_of(s, s->count)));
@@ -376,11 +377,12 @@ bf_status bf_cuda_states_merge(bf_context *context, void *into, const void *from
     });
 }
 
-bf_status bf_cuda_states_result(bf_context *context, void *of, const bf_results *results) {
+bf_status bf_cuda_states_result(bf_context *context, void *of, bf_reduction op,
+                                const bf_results *results) {
     const states *s = (const states *)of;
     return call(context, [&] {
-        return s->is_joint ? bf_cuda_joint_states_result(context, &s->joint, results)
-                           : write_results(context, s, results);
+        return s->is_joint ? bf_cuda_joint_states_result(context, &s->joint, op, results)
+                           : write_results(context, s, op, results);
     });
 }
 

@@ -145,8 +145,9 @@ bf_status prepare_aggregates(bf_context *context, bf_cuda_groups *g, const void 
     bf_cuda_group_set *set = &g->fresh;
     bf_status status = BF_OK;
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_guess(context, &set->aggregates[c], values + g->first[c], n,
-                                         set->size, set->room);
+        status =
+            bf_cuda_aggregate_guess(context, &set->aggregates[c],
+                                    bf_cuda_values_of(g, c, values).of, n, set->size, set->room);
     return status;
 }
 
@@ -231,7 +232,8 @@ bf_status absorb_entries(bf_context *context, bf_cuda_groups *g, bf_cuda_batch_p
     bf_status status = number_groups(context, g, plan, values);
     for (int c = 0; c < g->count && status == BF_OK; c++)
         status = bf_cuda_batch_values(context, g, plan, &g->fresh.aggregates[c],
-                                      plan->values + g->first[c], values + g->first[c]);
+                                      bf_cuda_values_of(g, c, plan->values).of,
+                                      bf_cuda_values_of(g, c, values).of);
     return status;
 }
 

@@ -30,19 +30,17 @@ bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups)
 
 static bf_status create_groups(bf_context *context, const bf_group_kind *kind, void **groups) {
     bf_cuda_groups *g = (bf_cuda_groups *)calloc(1, sizeof *g);
+    int of[BF_AGGREGATES_MAX];
     if (g == NULL) return bf_fail(context, BF_E_MEMORY, "no memory for groups");
     g->key = kind->key;
     g->rank_bytes = bf_rank_bytes(kind->key);
-    g->count = kind->count;
-    for (int c = 0; c < kind->count; c++) {
-        g->aggregates[c] = kind->aggregates[c];
-        g->first[c] = g->arrays;
-        for (int k = bf_aggregate_arrays(g->aggregates[c]); k > 0; k--)
-            g->dtypes[g->arrays++] = g->aggregates[c].dtype;
+    g->asked = kind->count;
+    for (int i = 0; i < kind->count; i++) {
+        g->wanted[i] = kind->aggregates[i];
+        of[i] = i;
     }
-    g->seed = bf_hash_seed_of(kind->seed);
-    bf_cuda_set_init(g, &g->set);
-    bf_cuda_set_init(g, &g->fresh);
+    g->seed = g->set.seed = g->fresh.seed = bf_hash_seed_of(kind->seed);
+    bf_cuda_groups_set_columns(context, g, of);
     bf_cuda_hold_pool(context->cuda);
     *groups = g;
     return BF_OK;
@@ -84,15 +82,16 @@ static bf_status absorb_by_index(bf_context *context, bf_cuda_groups *g, const v
     bf_status status = bf_cuda_set_claim(context, g, set, ranks, n, numbers, &fresh);
     if (status == BF_OK) status = bf_cuda_set_reserve(context, g, set, set->size + fresh);
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_prepare(context, &set->aggregates[c], values + g->first[c], n,
-                                           set->size, set->room);
+        status =
+            bf_cuda_aggregate_prepare(context, &set->aggregates[c],
+                                      bf_cuda_values_of(g, c, values).of, n, set->size, set->room);
     if (status == BF_OK)
         status = bf_cuda_set_settle(context, g, set, ranks, n, numbers, fresh, NULL);
     if (status != BF_OK) return status;
     cudaError_t error = bf_cuda_group_count(context, numbers, n, (int64_t *)set->counts.memory);
     for (int c = 0; c < g->count && error == cudaSuccess; c++)
-        error = bf_cuda_aggregate_absorb(context, &set->aggregates[c], values + g->first[c],
-                                         numbers, n, set->size);
+        error = bf_cuda_aggregate_absorb(context, &set->aggregates[c],
+                                         bf_cuda_values_of(g, c, values).of, numbers, n, set->size);
     return bf_cuda_group_check(context, error);
 }
 
@@ -117,7 +116,7 @@ static bf_status absorb_piece(bf_context *context, bf_cuda_groups *g, const void
 
 /* --- rows anywhere --- */
 
-/* The arrays of a call: keys, then the values of each aggregate. */
+/* The arrays of a call: keys, then values. */
 struct row_arrays {
     int count;
     const char *data[BF_GROUP_ARRAYS + 1];
@@ -186,7 +185,7 @@ static bf_status absorb_pieces(bf_context *context, bf_cuda_groups *g, const row
 /* Merges g->fresh into the groups. */
 static bf_status merge_fresh(bf_context *context, bf_cuda_groups *g) {
     g->ordered = false;
-    if (g->set.size > 0) return bf_cuda_set_merge(context, g, &g->set, &g->fresh);
+    if (g->set.size > 0) return bf_cuda_set_merge(context, g, &g->set, &g->fresh, NULL);
     bf_cuda_group_set before = g->set;
     g->set = g->fresh;
     g->fresh = before;
@@ -196,10 +195,14 @@ static bf_status merge_fresh(bf_context *context, bf_cuda_groups *g) {
 static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
                              const void *const values[], int64_t n) {
     bf_cuda_groups *g = (bf_cuda_groups *)groups;
-    int previous = bf_cuda_enter(context);
-    row_arrays arrays = arrays_of(context, g, keys, values);
+    int of[BF_AGGREGATES_MAX], previous = bf_cuda_enter(context);
+    const void *held[BF_GROUP_ARRAYS];
+    bf_cuda_groups_shares_of(g, values, of);
+    bf_status status = bf_cuda_groups_share(context, g, of);
+    bf_cuda_groups_set_arrays(g, values, held);
+    row_arrays arrays = arrays_of(context, g, keys, held);
     bf_cuda_set_empty(g, &g->fresh);
-    bf_status status = absorb_pieces(context, g, &arrays, n);
+    if (status == BF_OK) status = absorb_pieces(context, g, &arrays, n);
     if (status == BF_OK) /* before the groups change */
         status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
     if (status == BF_OK) status = merge_fresh(context, g);
@@ -210,9 +213,12 @@ static bf_status absorb_rows(bf_context *context, void *groups, const void *keys
 
 static bf_status merge_groups(bf_context *context, void *into, const void *from) {
     bf_cuda_groups *g = (bf_cuda_groups *)into;
-    int previous = bf_cuda_enter(context);
+    const bf_cuda_groups *other = (const bf_cuda_groups *)from;
+    int map[BF_AGGREGATES_MAX], previous = bf_cuda_enter(context);
     g->ordered = false;
-    bf_status status = bf_cuda_set_merge(context, g, &g->set, &((const bf_cuda_groups *)from)->set);
+    bf_status status = bf_cuda_groups_share(context, g, other->of);
+    for (int i = 0; i < g->asked; i++) map[g->of[i]] = other->of[i];
+    if (status == BF_OK) status = bf_cuda_set_merge(context, g, &g->set, &other->set, map);
     cudaError_t error = cudaStreamSynchronize(context->cuda->stream);
     bf_cuda_leave(previous);
     return status == BF_OK ? bf_cuda_group_check(context, error) : status;

@@ -28,8 +28,8 @@ enum {
 
 struct bf_cuda_group_set {
     int64_t size, room;
-    bf_cuda_buffer ranks, counts; /* by number; counts are int64_t */
-    bf_cuda_aggregate aggregates[BF_AGGREGATES_MAX];
+    bf_cuda_buffer ranks, counts;                    /* by number; counts are int64_t */
+    bf_cuda_aggregate aggregates[BF_AGGREGATES_MAX]; /* the columns */
     bf_cuda_buffer slots; /* the index: unsigned, a number + 1; 0: an empty slot */
     uint64_t slot_count;  /* slots of the index; 0: there is no index */
     uint64_t rank_bits;   /* no rank has others */
@@ -52,10 +52,14 @@ enum bf_cuda_group_scratch {
 
 struct bf_cuda_groups {
     bf_dtype key;
-    int rank_bytes, count;
-    bf_aggregate aggregates[BF_AGGREGATES_MAX];
-    int first[BF_AGGREGATES_MAX]; /* the first array of values of each aggregate */
-    int arrays;                   /* arrays of values of all aggregates */
+    int rank_bytes;
+    int asked; /* how many aggregates the caller asked for */
+    bf_aggregate wanted[BF_AGGREGATES_MAX];
+    int of[BF_AGGREGATES_MAX]; /* the column that each of them has (share.cu) */
+    int count;
+    bf_aggregate columns[BF_AGGREGATES_MAX]; /* for each, an aggregate that has it */
+    int array_of[BF_AGGREGATES_MAX][2];      /* its arrays of values among those of the call */
+    int arrays;                              /* different arrays of values of the call */
     bf_dtype dtypes[BF_GROUP_ARRAYS];
     bf_hash_seed seed;
     bf_cuda_group_set set, fresh;
@@ -83,7 +87,6 @@ bf_status bf_cuda_group_fetch_notes(bf_context *context, bf_cuda_groups *groups)
 
 /* --- set.cu: sets and their index --- */
 
-void bf_cuda_set_init(const bf_cuda_groups *groups, bf_cuda_group_set *set);
 void bf_cuda_set_destroy(bf_context *context, bf_cuda_group_set *set);
 void bf_cuda_set_empty(const bf_cuda_groups *groups, bf_cuda_group_set *set);
 
@@ -104,13 +107,36 @@ bf_status bf_cuda_set_insert(bf_context *context, bf_cuda_groups *groups, bf_cud
                              const void *ranks, const int64_t *counts, int64_t n,
                              unsigned *numbers);
 
-/* Merges the groups of `from`, which is on this device. On failure `into` is as it was. */
+/* Merges the groups of `from`, which is on this device: its column map[c] into column c; NULL: each
+ * into the same. On failure `into` is as it was. */
 bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *groups, bf_cuda_group_set *into,
-                            const bf_cuda_group_set *from);
+                            const bf_cuda_group_set *from, const int map[]);
 
 /* Adds groups [size, size + fresh), all empty. */
 bf_status bf_cuda_set_extend(bf_context *context, const bf_cuda_groups *groups,
                              bf_cuda_group_set *set, int64_t fresh);
+
+/* --- share.cu: columns --- */
+
+/* Makes columns for the aggregates of empty groups, by the column of each. */
+void bf_cuda_groups_set_columns(bf_context *context, bf_cuda_groups *groups, const int of[]);
+/* Sets the columns that aggregates can share, by their arrays of values, one after another. */
+void bf_cuda_groups_shares_of(const bf_cuda_groups *groups, const void *const values[], int of[]);
+/* Lets them share these, or fewer. Errors: BF_E_MEMORY, BF_E_DEVICE; the groups are as they were.
+ */
+bf_status bf_cuda_groups_share(bf_context *context, bf_cuda_groups *groups, const int of[]);
+/* Sets the arrays of a call: held[i] becomes array i. */
+void bf_cuda_groups_set_arrays(bf_cuda_groups *groups, const void *const values[],
+                               const void *held[]);
+
+/* The arrays of column c. */
+struct bf_cuda_column_values {
+    const void *of[2];
+};
+static inline bf_cuda_column_values bf_cuda_values_of(const bf_cuda_groups *groups, int c,
+                                                      const void *const values[]) {
+    return {{values[groups->array_of[c][0]], values[groups->array_of[c][1]]}};
+}
 
 /* --- keys.cu: keys as ranks --- */
 
@@ -141,7 +167,7 @@ bf_status bf_cuda_groups_insert(bf_context *context, void *groups, const void *k
 
 /* --- result.cu --- */
 
-bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which,
+bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which, bf_reduction op,
                                    const bf_reduce_options *options, bf_dtype to, void *values,
                                    uint8_t *fits);
 

@@ -180,12 +180,12 @@ int words_of(bf_aggregate a) { return bf_state_words(bf_kind_of(a.op, a.dtype), 
 
 bf_status copy_words(bf_context *context, bf_cuda_groups *g, int which, int64_t first, int64_t n,
                      int64_t *words) {
-    size_t bytes = (size_t)n * (size_t)words_of(g->aggregates[which]) * sizeof *words;
+    size_t bytes = (size_t)n * (size_t)words_of(g->wanted[which]) * sizeof *words;
     bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     int64_t *out = (int64_t *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_OUT, bytes);
     if (out == NULL) return BF_E_MEMORY;
-    cudaError_t error = bf_cuda_aggregate_words(context, &g->set.aggregates[which],
+    cudaError_t error = bf_cuda_aggregate_words(context, &g->set.aggregates[g->of[which]],
                                                 (const unsigned *)g->order.memory + first, 0,
                                                 (const int64_t *)g->set.counts.memory, n, out);
     status = bf_cuda_group_check(context, error);
@@ -233,12 +233,14 @@ bf_status bf_cuda_groups_words(bf_context *context, void *groups, int which, int
 bf_status bf_cuda_groups_insert(bf_context *context, void *groups, const void *keys,
                                 const int64_t *counts, const int64_t *const words[], int64_t n) {
     bf_cuda_groups *g = (bf_cuda_groups *)groups;
-    int previous = bf_cuda_enter(context);
+    int of[BF_AGGREGATES_MAX], previous = bf_cuda_enter(context);
+    for (int i = 0; i < g->asked; i++) of[i] = i;
+    bf_status status = bf_cuda_groups_share(context, g, of);
     bf_cuda_set_empty(g, &g->fresh);
-    bf_status status = make_set(context, g, keys, counts, words, n);
+    if (status == BF_OK) status = make_set(context, g, keys, counts, words, n);
     if (status == BF_OK) {
         g->ordered = false;
-        status = bf_cuda_set_merge(context, g, &g->set, &g->fresh);
+        status = bf_cuda_set_merge(context, g, &g->set, &g->fresh, NULL);
     }
     if (status == BF_OK)
         status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));

@@ -185,17 +185,16 @@ bf_status copy_results(bf_context *context, const result_params &p, bf_dtype res
     return status == BF_OK ? bf_cuda_group_check(context, cudaStreamSynchronize(stream)) : status;
 }
 
-bf_status aggregate_groups(bf_context *context, bf_cuda_groups *g, int which,
+bf_status aggregate_groups(bf_context *context, bf_cuda_groups *g, int which, bf_reduction op,
                            const bf_reduce_options *options, bf_dtype to, void *values,
                            uint8_t *fits) {
-    bf_aggregate a = g->aggregates[which];
     bool wraps = options->overflow == BF_OVERFLOW_WRAP;
-    bf_dtype result = bf_result_dtype(a.op, a.dtype, options->out_dtype);
+    bf_dtype result = bf_result_dtype(op, g->wanted[which].dtype, options->out_dtype);
     bf_status status = bf_cuda_groups_sort(context, g);
     if (status != BF_OK) return status;
     result_params p = {};
-    p.aggregate = bf_cuda_aggregate_params_of(&g->set.aggregates[which], g->set.size);
-    p.op = a.op;
+    p.aggregate = bf_cuda_aggregate_params_of(&g->set.aggregates[g->of[which]], g->set.size);
+    p.op = op;
     p.to = to;
     p.bytes = to == BF_I192 ? (int)INTEGER_BYTES : bf_dtype_bytes(to);
     p.options = *options;
@@ -207,12 +206,12 @@ bf_status aggregate_groups(bf_context *context, bf_cuda_groups *g, int which,
 
 } // namespace
 
-bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which,
+bf_status bf_cuda_groups_aggregate(bf_context *context, void *groups, int which, bf_reduction op,
                                    const bf_reduce_options *options, bf_dtype to, void *values,
                                    uint8_t *fits) {
     int previous = bf_cuda_enter(context);
     bf_status status =
-        aggregate_groups(context, (bf_cuda_groups *)groups, which, options, to, values, fits);
+        aggregate_groups(context, (bf_cuda_groups *)groups, which, op, options, to, values, fits);
     bf_cuda_leave(previous);
     return status;
 }

@@ -274,54 +274,52 @@ bf_status bf_cuda_set_insert(bf_context *context, bf_cuda_groups *g, bf_cuda_gro
 
 /* --- merging --- */
 
+static const bf_cuda_aggregate *column_of(const bf_cuda_group_set *set, const int map[], int c) {
+    return &set->aggregates[map != NULL ? map[c] : c];
+}
+
 static bf_status prepare_merge(bf_context *context, const bf_cuda_groups *g,
                                bf_cuda_group_set *into, const bf_cuda_group_set *from,
-                               int64_t fresh) {
+                               const int map[], int64_t fresh) {
     bf_status status = bf_cuda_set_reserve(context, g, into, into->size + fresh);
     for (int c = 0; c < g->count && status == BF_OK; c++)
-        status = bf_cuda_aggregate_widen(context, &into->aggregates[c], &from->aggregates[c],
+        status = bf_cuda_aggregate_widen(context, &into->aggregates[c], column_of(from, map, c),
                                          into->size, into->room);
     return status;
 }
 
 static bf_status add_groups(bf_context *context, const bf_cuda_groups *g, bf_cuda_group_set *into,
-                            const bf_cuda_group_set *from, const unsigned *numbers) {
+                            const bf_cuda_group_set *from, const int map[],
+                            const unsigned *numbers) {
     unsigned blocks = bf_cuda_blocks(context->cuda, from->size, BF_CUDA_GROUP_THREADS);
     merge_counts<<<blocks, BF_CUDA_GROUP_THREADS, 0, context->cuda->stream>>>(
         (int64_t *)into->counts.memory, (const int64_t *)from->counts.memory, numbers,
         (unsigned)from->size);
     cudaError_t error = cudaGetLastError();
     for (int c = 0; c < g->count && error == cudaSuccess; c++)
-        error = bf_cuda_aggregate_merge(context, &into->aggregates[c], &from->aggregates[c],
+        error = bf_cuda_aggregate_merge(context, &into->aggregates[c], column_of(from, map, c),
                                         numbers, 0, from->size, into->size);
     return bf_cuda_group_check(context, error);
 }
 
 bf_status bf_cuda_set_merge(bf_context *context, bf_cuda_groups *g, bf_cuda_group_set *into,
-                            const bf_cuda_group_set *from) {
+                            const bf_cuda_group_set *from, const int map[]) {
     int64_t n = from->size, fresh;
     if (n == 0) return BF_OK;
     unsigned *numbers = (unsigned *)bf_cuda_group_scratch_of(context, g, BF_CUDA_SCRATCH_NUMBERS,
                                                              (size_t)n * sizeof *numbers);
     if (numbers == NULL) return BF_E_MEMORY;
     bf_status status = bf_cuda_set_claim(context, g, into, from->ranks.memory, n, numbers, &fresh);
-    if (status == BF_OK) status = prepare_merge(context, g, into, from, fresh);
+    if (status == BF_OK) status = prepare_merge(context, g, into, from, map, fresh);
     if (status != BF_OK) {
         into->slot_count = 0;
         return status;
     }
     status = bf_cuda_set_settle(context, g, into, from->ranks.memory, n, numbers, fresh, NULL);
-    return status == BF_OK ? add_groups(context, g, into, from, numbers) : status;
+    return status == BF_OK ? add_groups(context, g, into, from, map, numbers) : status;
 }
 
 /* --- memory --- */
-
-void bf_cuda_set_init(const bf_cuda_groups *g, bf_cuda_group_set *set) {
-    *set = bf_cuda_group_set{};
-    set->seed = g->seed;
-    for (int c = 0; c < g->count; c++)
-        bf_cuda_aggregate_init(&set->aggregates[c], g->aggregates[c]);
-}
 
 void bf_cuda_set_destroy(bf_context *context, bf_cuda_group_set *set) {
     bf_cuda_buffer_free(context, &set->ranks);

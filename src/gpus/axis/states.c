@@ -264,12 +264,13 @@ bf_status bf_gpus_states_merge(bf_context *context, void *into, const void *from
     return bf_gpus_leave(context, 0, status);
 }
 
-bf_status bf_gpus_states_result(bf_context *context, void *made, const bf_results *results) {
+bf_status bf_gpus_states_result(bf_context *context, void *made, bf_reduction op,
+                                const bf_results *results) {
     states *s = made;
     bf_status status;
     bf_context *one = enter_settled(context, s, results->values, results->fits, &status);
     if (one == NULL) return status;
-    return bf_gpus_leave(context, 0, s->by->result(one, s->own[0].main, results));
+    return bf_gpus_leave(context, 0, s->by->result(one, s->own[0].main, op, results));
 }
 
 bf_status bf_gpus_states_counts(bf_context *context, void *made, void *counts) {

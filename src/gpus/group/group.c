@@ -274,7 +274,7 @@ static bf_status list_groups(bf_context *context, void *made, void *keys, void *
     return bf_gpus_leave(context, 0, g->by->list(one, g->own[0].main, keys, counts));
 }
 
-static bf_status aggregate_groups(bf_context *context, void *made, int which,
+static bf_status aggregate_groups(bf_context *context, void *made, int which, bf_reduction op,
                                   const bf_reduce_options *options, bf_dtype to, void *values,
                                   uint8_t *fits) {
     groups *g = made;
@@ -282,7 +282,7 @@ static bf_status aggregate_groups(bf_context *context, void *made, int which,
     bf_status status = settle_groups(context, g);
     if (status != BF_OK) return status;
     bf_context *one = bf_gpus_enter(context, 0, memory, 2);
-    status = g->by->aggregate(one, g->own[0].main, which, options, to, values, fits);
+    status = g->by->aggregate(one, g->own[0].main, which, op, options, to, values, fits);
     return bf_gpus_leave(context, 0, status);
 }
 

@@ -236,6 +236,16 @@ class Ways(unittest.TestCase):
         self.assertRaises(bitfold.ArgumentError, bitfold.State("corr", "f64").absorb, x)
         self.assertEqual(bitfold.State("skew", "f64").absorb(x).result("kurtosis"), bitfold.kurtosis(x))
 
+    def test_other_results_of_states(self):
+        x, y = np.array([[1.0, 2, 4], [7, 5, 5]]), np.array([[3.0, 5, 8], [1, 0, 2]])
+        states = bitfold.States("corr", "f64", 2).absorb(x, 1, y=y)
+        for op, wanted in zip(("slope", "intercept", "corr", "r2"), bitfold.linregress(x, y, 1)):
+            self.assertEqual(states.result(op=op).tolist(), wanted.tolist())
+        self.assertEqual(states.result(op="cov", ddof=1).tolist(), bitfold.covariance(x, y, 1).tolist())
+        self.assertRaises(bitfold.ArgumentError, states.result, op="wmean")
+        self.assertRaises(bitfold.ArgumentError, states.result, op="none")
+        self.assertRaises(bitfold.ArgumentError, bitfold.States("min", "f64", 2).result, op="max")
+
 
 class Matrices(unittest.TestCase):
     def test_each_value_is_that_of_two_columns(self):

@@ -187,7 +187,7 @@ bf_status run_in_chunks(index_call *c) {
         bf_cuda_states_create(c->context, o->op, o->dtype, c->rows.slots * c->rows.width, &made);
     if (status != BF_OK) return status;
     status = bf_cuda_states_absorb(c->context, made, 0, o->a, o->b, &c->rows);
-    if (status == BF_OK) status = bf_cuda_states_result(c->context, made, c->results);
+    if (status == BF_OK) status = bf_cuda_states_result(c->context, made, o->op, c->results);
     bf_cuda_states_destroy(c->context, made);
     return status;
 }

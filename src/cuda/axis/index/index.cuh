@@ -42,7 +42,8 @@ void bf_cuda_states_clear(bf_context *context, void *states);
 bf_status bf_cuda_states_absorb(bf_context *context, void *states, int64_t first, const void *a,
                                 const void *b, const bf_rows *rows);
 bf_status bf_cuda_states_merge(bf_context *context, void *into, const void *from);
-bf_status bf_cuda_states_result(bf_context *context, void *states, const bf_results *results);
+bf_status bf_cuda_states_result(bf_context *context, void *states, bf_reduction op,
+                                const bf_results *results);
 bf_status bf_cuda_states_counts(bf_context *context, void *states, void *counts);
 bf_status bf_cuda_states_words(bf_context *context, void *states, int64_t first, int64_t n,
                                int64_t *words);

@@ -169,9 +169,9 @@ bf_status copy_column(bf_context *context, const bf_cuda_joint_states *s, int by
 }
 
 /* The result of a state that has no element. */
-uint64_t empty_result(const bf_cuda_joint_states *s, const bf_results *results) {
+uint64_t empty_result(const bf_cuda_joint_states *s, bf_reduction op, const bf_results *results) {
     static const int64_t words[BF_PARTS_WORDS_MAX] = {0};
-    return bf_joint_result(bf_kind_of(s->op, s->dtype), s->op, s->dtype, words, results->options,
+    return bf_joint_result(bf_kind_of(op, s->dtype), op, s->dtype, words, results->options,
                            bf_format_of(results->to));
 }
 
@@ -250,13 +250,13 @@ bf_status bf_cuda_joint_states_merge(bf_context *context, bf_cuda_joint_states *
 }
 
 bf_status bf_cuda_joint_states_result(bf_context *context, const bf_cuda_joint_states *s,
-                                      const bf_results *results) {
+                                      bf_reduction op, const bf_results *results) {
     const bf_status status =
-        copy_column(context, s, bf_dtype_bytes(results->to), empty_result(s, results),
+        copy_column(context, s, bf_dtype_bytes(results->to), empty_result(s, op, results),
                     results->values, [&](const columns &c) {
                         const bf_status listed = by()->list(context, s->groups, c.keys, NULL);
                         return listed == BF_OK
-                                   ? by()->aggregate(context, s->groups, 0, results->options,
+                                   ? by()->aggregate(context, s->groups, 0, op, results->options,
                                                      results->to, c.of_groups, NULL)
                                    : listed;
                     });

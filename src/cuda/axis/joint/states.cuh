@@ -28,7 +28,7 @@ bf_status bf_cuda_joint_states_absorb(bf_context *context, bf_cuda_joint_states 
 bf_status bf_cuda_joint_states_merge(bf_context *context, bf_cuda_joint_states *into,
                                      const bf_cuda_joint_states *from);
 bf_status bf_cuda_joint_states_result(bf_context *context, const bf_cuda_joint_states *states,
-                                      const bf_results *results);
+                                      bf_reduction op, const bf_results *results);
 bf_status bf_cuda_joint_states_counts(bf_context *context, const bf_cuda_joint_states *states,
                                       void *counts);
 bf_status bf_cuda_joint_states_words(bf_context *context, bf_cuda_joint_states *states,
