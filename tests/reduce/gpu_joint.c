@@ -138,6 +138,43 @@ static void arrays_elsewhere(void **unused) {
     no_difference();
 }
 
+/* A number whose leading bits, or last ones, are where pieces end, for one of so many exponents. */
+static double near_an_edge(bool narrow, int spread, uint64_t *seed) {
+    const uint64_t bits = next_random(seed), last = narrow ? 23 : 52;
+    const double unit = ldexp(1, -(int)last), random = (double)(bits >> (63 - last)) * unit;
+    const double mantissas[] = {1, 1 + unit, 2 - unit, 1.5, random, random};
+    const double x = ldexp(mantissas[bits % 6], (int)(bits / 6 % (uint64_t)spread) - spread / 2);
+    return bits % 7 == 0 ? 0 : bits % 5 < 2 ? -x : x;
+}
+
+/* Pairs of ever more exponents, until they no longer fit the pieces; and of arrays that begin
+ * anywhere. */
+static void edges_of_pieces(void **unused) {
+    (void)unused;
+    enum { N = 5003, MOST = 44 };
+    uint64_t seed = 5;
+    for (int spread = 1; spread < MOST; spread += is_small() ? 7 : 1)
+        for (int wide = 0; wide < 2; wide++) {
+            const bf_dtype dtype = wide ? BF_F64 : BF_F32;
+            const size_t at = next_random(&seed) % 4 * bf_dtype_size(dtype);
+            for (int64_t i = 0; i < 2 * (int64_t)N; i++) {
+                const double x = near_an_edge(!wide, i < N ? spread : 1 + spread / 2, &seed);
+                char *to = on_host + (i < N ? at : (size_t)SECOND);
+                if (wide)
+                    ((double *)to)[i % N] = x;
+                else
+                    ((float *)to)[i % N] = (float)x;
+            }
+            const both a = both_of(dtype, N, (int)at), b = both_of(dtype, N, SECOND);
+            bf_state *expected = absorbed(cpu, BF_COV, &a.host, &b.host);
+            bf_state *found = absorbed(gpu, BF_COV, &a.device, &b.device);
+            if (!are_equal(found, expected)) differs("the state", BF_COV, &a, spread, wide);
+            bf_state_destroy(found);
+            bf_state_destroy(expected);
+        }
+    no_difference();
+}
+
 static int set_up_fast(void **unused) {
     if (set_up(unused) != 0) return -1;
     bf_context_destroy(cpu);
@@ -149,6 +186,7 @@ int main(void) {
         cmocka_unit_test(every_kind_and_size),
         cmocka_unit_test(large_arrays),
         cmocka_unit_test(arrays_elsewhere),
+        cmocka_unit_test(edges_of_pieces),
     };
     return RUN_ON_GPU_WITH(tests, set_up_fast, tear_down);
 }

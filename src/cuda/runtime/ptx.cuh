@@ -124,6 +124,15 @@ static __device__ __forceinline__ void bf_cuda_shared_store(unsigned at, unsigne
 static __device__ __forceinline__ void bf_cuda_shared_store(unsigned at, int64_t x) {
     asm volatile("st.shared.s64 [%0], %1;" ::"r"(at), "l"(x));
 }
+/* sum += x y, in one instruction: by a carry, for of plain sums the compiler makes others. */
+static __device__ __forceinline__ void bf_cuda_multiply_add(int x, int y, int64_t *sum) {
+    unsigned low = (unsigned)*sum, high = (unsigned)((uint64_t)*sum >> 32);
+    asm("mad.lo.cc.s32 %0, %2, %3, %0; madc.hi.s32 %1, %2, %3, %1;"
+        : "+r"(low), "+r"(high)
+        : "r"(x), "r"(y));
+    *sum = (int64_t)((uint64_t)high << 32 | low);
+}
+
 /* Adds at once with other threads. Returns what was there before. */
 static __device__ __forceinline__ unsigned bf_cuda_shared_add(unsigned at, unsigned x) {
     unsigned before;

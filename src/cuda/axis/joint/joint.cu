@@ -9,6 +9,7 @@ namespace {
 
 enum {
     BATCH = 1 << 17,
+    BATCH_DIRECT = 1 << 22,
     LEAST_PIECE = 1 << 11,
     LEAST_PIECE_ACROSS = 1 << 8,
     FEW = 64, /* elements of a fibre that a lane takes alone, where fibres are many */
@@ -21,19 +22,22 @@ const bf_cuda_part_kind scratch_part = {}, words_part = {};
 int levels_of(const bf_parts &parts) {
     int levels = 0;
     for (int i = 0; i < parts.count; i++)
-        levels += bf_cuda_joint::levels_of(parts.part[i].a + parts.part[i].b,
-                                           bf_cuda_joint::VARIANTS - 1);
+        levels += bf_cuda_joint::window_levels_of(parts.part[i].a + parts.part[i].b,
+                                                  bf_cuda_joint::VARIANTS - 1);
     return levels;
 }
 
 /* The results of a batch: whole slots. */
-int64_t batch_of(const bf_cuda_axis_layout &at) {
-    return bf_cuda_least(at.results, bf_cuda_most(1, BATCH / at.width) * at.width);
+int64_t batch_of(const bf_cuda_joint_params &q) {
+    const bf_cuda_axis_layout &at = q.axis.at;
+    const int64_t most = q.direct ? BATCH_DIRECT : BATCH;
+    return bf_cuda_least(at.results, bf_cuda_most(1, most / at.width) * at.width);
 }
 
 /* The most units of a batch. */
-int64_t units_of(const bf_cuda_axis_layout &at) {
-    const int64_t batch = batch_of(at);
+int64_t units_of(const bf_cuda_joint_params &q) {
+    const bf_cuda_axis_layout &at = q.axis.at;
+    const int64_t batch = batch_of(q);
     const int64_t elements = at.offsets != NULL ? at.rows * at.width : batch * at.length;
     return batch + elements / BF_CUDA_JOINT_GIANT + 1;
 }
@@ -41,14 +45,13 @@ int64_t units_of(const bf_cuda_axis_layout &at) {
 /* Threads that make results. */
 int64_t finishers(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     const int64_t most = (int64_t)BF_CUDA_JOINT_FINISHERS * cuda->multiprocessors;
-    return bf_cuda_most(bf_cuda_least(most, batch_of(q.axis.at) + BF_CUDA_JOINT_FINISHERS),
+    return bf_cuda_most(bf_cuda_least(most, batch_of(q) + BF_CUDA_JOINT_FINISHERS),
                         q.blocks * BF_CUDA_JOINT_PENDING);
 }
 
 /* Divides memory, or, of NULL, returns its bytes. */
 size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
-    const bf_cuda_axis_layout &at = q->axis.at;
-    const int64_t batch = batch_of(at);
+    const int64_t batch = batch_of(*q);
     char *next = memory;
     const auto part = [&](int64_t n, size_t each) {
         return bf_cuda_next_part(&next, (size_t)n * each);
@@ -57,7 +60,7 @@ size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
     q->marks = (unsigned *)part(batch / 32 + 1, sizeof *q->marks);
     q->left = (unsigned *)part(batch / 32 + 1, sizeof *q->left);
     q->sums = (bf_cuda_joint::level_sum *)part(batch * q->levels, sizeof *q->sums);
-    q->units = (bf_cuda_joint_unit *)part(units_of(at), sizeof *q->units);
+    q->units = (bf_cuda_joint_unit *)part(units_of(*q), sizeof *q->units);
     q->shorts = (int64_t *)part(batch, sizeof *q->shorts);
     q->numbers = (bf_signed *)part(finishers(cuda, *q) * BF_JOINT_ROOM, sizeof *q->numbers);
     return (size_t)(next - memory);
@@ -70,7 +73,7 @@ void set_pieces(const bf_cuda *cuda, bf_cuda_joint_params *q) {
         (int64_t)cuda->multiprocessors * bf_cuda_joint::HELD * bf_cuda_joint::THREADS;
     const int64_t lanes = q->axis.along ? BF_CUDA_WARP : 1;
     const int64_t most = bf_cuda_joint::FOLDS_MOST * bf_cuda_joint::ROWS * lanes;
-    const int64_t wanted = bf_cuda_ratio(8 * threads, batch_of(at) * lanes);
+    const int64_t wanted = bf_cuda_ratio(8 * threads, batch_of(*q) * lanes);
     const int64_t least = q->axis.along ? LEAST_PIECE : LEAST_PIECE_ACROSS;
     q->piece = bf_cuda_least(bf_cuda_most(bf_cuda_ratio(at.length, wanted), least), most);
     q->pieces = bf_cuda_ratio(at.length, q->piece);
@@ -89,11 +92,11 @@ cudaError_t enqueue_batch(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
         error = clear(cuda, q.marks, (size_t)(n / 32 + 1) * sizeof *q.marks, windows ? 0 : 0xff);
     if (error == cudaSuccess && windows)
         error = clear(cuda, q.left, (size_t)(n / 32 + 1) * sizeof *q.left);
-    if (error == cudaSuccess && windows)
+    if (error == cudaSuccess && windows && !q.direct)
         error = clear(cuda, q.sums, (size_t)(n * q.levels) * sizeof *q.sums);
     if (error == cudaSuccess && windows) error = bf_cuda_joint_launch_windows(cuda, q);
     if (error == cudaSuccess) error = bf_cuda_joint_launch_limbs(cuda, q);
-    if (error == cudaSuccess && windows) error = bf_cuda_joint_launch_finish(cuda, q);
+    if (error == cudaSuccess && windows && !q.direct) error = bf_cuda_joint_launch_finish(cuda, q);
     return error;
 }
 
@@ -102,7 +105,7 @@ cudaError_t enqueue_all(const bf_cuda *cuda, bf_cuda_joint_params *q) {
     cudaError_t error = cudaSuccess;
     if (bf_cuda_joint::has_doubles(q->axis.dtype)) error = bf_cuda_joint_launch_choice(cuda, *q);
     for (q->first = 0; q->first < at.results && error == cudaSuccess; q->first = q->end) {
-        q->end = bf_cuda_least(q->first + batch_of(at), at.results);
+        q->end = bf_cuda_least(q->first + batch_of(*q), at.results);
         error = enqueue_batch(cuda, *q);
     }
     return error;
@@ -116,9 +119,11 @@ bf_status bf_cuda_axis_enqueue_joint(bf_context *context, const bf_cuda_axis_par
     bf_cuda_joint_params q = {};
     q.axis = p;
     q.axis.along = bf_cuda_axis_is_along(p.at) && !(p.at.length <= FEW && p.at.results >= MANY);
-    q.levels = levels_of(parts);
+    q.direct = bf_cuda_joint::has_doubles(p.dtype) && p.at.offsets == NULL && !q.axis.along &&
+               p.at.length <= LEAST_PIECE_ACROSS;
+    q.levels = q.direct ? 0 : levels_of(parts);
     q.blocks =
-        bf_cuda_least((int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors, units_of(p.at));
+        bf_cuda_least((int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors, units_of(q));
     if (p.at.offsets == NULL) set_pieces(cuda, &q);
     bf_cuda_workspace *workspace = bf_cuda_workspace_of(context);
     if (workspace == NULL) return BF_E_MEMORY;

@@ -3,7 +3,8 @@
  * A result has many sums, so that results are taken in batches. Of a batch
  *
  *   windows.cu  adds elements in windows (reduce/joint/windows.cuh), the same of the whole call. A
- *               result of which some element does not fit is marked.
+ *               result of which some element does not fit is marked. A lane that has all elements
+ *               of a short one makes it at once; what it does not prove is marked.
  *   limbs.cu    takes the results that are marked in limbs (reduce/joint/limbs.cuh).
  *   finish.cu   makes the other results of the sums, in doubles where these prove it
  *               (estimate.cuh), else by the rules.
@@ -40,6 +41,7 @@ struct bf_cuda_joint_unit {
 struct bf_cuda_joint_params {
     bf_cuda_axis_params axis;
     int64_t first, end;    /* the results of the batch: whole slots */
+    bool direct;           /* a lane has all elements of each fibre: there are no sums of levels */
     int levels;            /* each result's, if windows have the most */
     int64_t piece, pieces; /* each fibre's: a warp takes so many elements at a time */
     bf_cuda_joint_board *board;
@@ -58,6 +60,7 @@ enum {
     BF_CUDA_JOINT_GIANT = 1 << 16, /* elements of a unit */
     BF_CUDA_JOINT_SLOTS = 1024,
     BF_CUDA_JOINT_SHORT = 512,      /* elements of a result that has a lane's column of limbs */
+    BF_CUDA_JOINT_OWN = 64,         /* elements of a segment that a lane takes alone */
     BF_CUDA_JOINT_PENDING = 32,     /* results that a block of limbs.cu makes at a time */
     BF_CUDA_JOINT_LIMBS_BLOCKS = 2, /* so many share a multiprocessor */
     BF_CUDA_JOINT_FINISHERS = 64    /* threads that make results on a multiprocessor */

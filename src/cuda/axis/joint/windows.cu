@@ -10,7 +10,6 @@ using namespace bf_cuda_joint;
 
 enum {
     SAMPLES = 16, /* each lane takes so many */
-    SHORT = 64,   /* elements of a segment that a lane takes alone */
     SPAN = 4096,  /* rows of longer ones that a warp takes at a time */
     SPAN_OF_COLUMNS = 512,
     LEAST_COLUMNS = 16 /* so many columns lie well for lanes that take one each */
@@ -37,20 +36,22 @@ __global__ void choose_windows(const __grid_constant__ bf_cuda_joint_params q) {
         const auto at = [&](int operand) {
             return rows ? 0 : bf_cuda_axis_element(p.at, operand, j);
         };
-        bf_cuda_extent_join(&a, bf_cuda_extent(Source::at(p.dtype, p.a, line.a + at(0))));
+        bf_cuda_extent_join(&a,
+                            extent_of<Source>(p.kind, Source::at(p.dtype, p.a, line.a + at(0))));
         if (p.b != nullptr)
-            bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p.dtype, p.b, line.b + at(1))));
+            bf_cuda_extent_join(
+                &b, extent_of<Source>(p.kind, Source::at(p.dtype, p.b, line.b + at(1))));
     }
     /* One fibre of 4096 may not fit, where numbers lie around 0. */
     int spare = spare_for(count / (SAMPLES * BF_CUDA_WARP));
     if (!rows) spare = min(spare, bf_bit_length((uint64_t)p.at.length) + 3);
-    choose<Source>(bf_parts_of(p.kind, p.dtype), a, b, spare, &q.board->chosen);
+    choose<Source>(p.kind, p.dtype, Source::first, a, b, spare, &q.board->chosen);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 template <class Source, bf_kind Kind, int Variant> struct adder {
-    using Parts = parts<Kind, Variant>;
+    using Parts = sums_of<Kind, Variant>;
     const bf_cuda_joint_params &q;
     room<Source, Parts::levels> *shared;
     level_sums sums;
@@ -58,7 +59,7 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
 
     __device__ adder(const bf_cuda_joint_params &of, int64_t *memory)
         : q(of), shared((room<Source, Parts::levels> *)memory), sums(shared->sums) {
-        all.each([&](auto &part, int i, int) { part.window.open(q.board->chosen.bottom[i]); });
+        all.open(q.board->chosen.bottom);
         for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
     }
     /* Takes elements `from`, from + step and so on below `end` of a line. Returns whether all fit.
@@ -78,7 +79,7 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
         for (int64_t i = from; i < end; i += ROWS * step) {
             fits &= take_rows<Source>(p.dtype, p.a, p.b, i, rows_of(i, end, step), step, at_a, at_b,
                                       shared, all);
-            all.each([&](auto &part, int, int level) { part.fold(sums + level); });
+            all.fold(sums);
         }
         return fits;
     }
@@ -97,7 +98,28 @@ template <class Source, bf_kind Kind, int Variant> struct adder {
             sums[l][threadIdx.x] = 0;
         }
     }
-    /* Each lane has taken those of a result of its own; -1: of none. */
+    /* Each lane has taken all n elements of a result of its own; -1: of none. */
+    __device__ void finish(int64_t r, int64_t n, bool fits) {
+        if (r >= 0 && !(fits && prove(r, n))) bf_cuda_joint_set(q.marks, r - q.first);
+        for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
+    }
+    __device__ __noinline__ bool prove(int64_t r, int64_t n) const {
+        constexpr int step = step_of(Kind, Variant);
+        bf_cuda_estimate sum[BF_PARTS_MOST] = {};
+        int first = 0;
+#pragma unroll
+        for (int k = 0; k < BF_PARTS_MOST; k++) {
+            const int powers = bf_kind_part(Kind, k);
+            if (powers == 0) break;
+            const int levels = levels_of(Kind, (powers >> 4) + (powers & 15), Variant);
+            bf_i128 level[window_levels_of(BF_FACTORS_MOST, VARIANTS - 1)];
+            for (int l = 0; l < levels; l++) level[l] = sums[first + l][threadIdx.x];
+            sum[k] = bf_cuda_estimates::of_levels(level, levels, q.board->chosen.bottom[k], step);
+            first += levels;
+        }
+        return bf_cuda_joint_prove<Kind>(q.axis, r, n, sum);
+    }
+    /* Each lane has taken some elements of a result of its own; -1: of none. */
     __device__ void leave(int64_t r, bool fits) {
         if (r < 0) return;
         if (!fits) bf_cuda_joint_set(q.marks, r - q.first);
@@ -134,7 +156,9 @@ template <class Adder> __device__ void take_results(const bf_cuda_joint_params &
     const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const bool segments = q.axis.at.offsets != nullptr, along = q.axis.along && !segments;
     const int64_t results = q.end - q.first, pieces = segments ? 1 : q.pieces;
-    const int64_t longest = segments ? SHORT : INT64_MAX, each = segments ? SHORT : q.piece;
+    const int64_t longest = segments ? BF_CUDA_JOINT_OWN : INT64_MAX;
+    const int64_t each = segments ? BF_CUDA_JOINT_OWN : q.piece;
+    const bool whole = segments || q.direct; /* a lane has all of a result */
     const int64_t groups = along ? results : (results + BF_CUDA_WARP - 1) / BF_CUDA_WARP;
     unsigned long long *taken = segments ? &q.board->taken_short : &q.board->taken;
     each_task(taken, groups * pieces, [&](int64_t task) {
@@ -146,6 +170,8 @@ template <class Adder> __device__ void take_results(const bf_cuda_joint_params &
         const int64_t from = piece * each, end = min(from + each, line.length);
         if (along)
             sums.leave_together(r, sums.take(line, from + lane, end, BF_CUDA_WARP));
+        else if (whole)
+            sums.finish(is_one ? r : -1, line.length, !is_one || sums.take(line, from, end, 1));
         else
             sums.leave(is_one ? r : -1, !is_one || sums.take(line, from, end, 1));
     });
@@ -199,7 +225,7 @@ template <class Adder> __device__ void take_long(const bf_cuda_joint_params &q, 
             const int64_t mine = slot + lane;
             const int64_t at_row = mine < last ? bf_cuda_axis_offset_at(at, mine) : INT64_MAX;
             const bool is_long =
-                at_row < end && bf_cuda_axis_offset_at(at, mine + 1) - at_row > SHORT;
+                at_row < end && bf_cuda_axis_offset_at(at, mine + 1) - at_row > BF_CUDA_JOINT_OWN;
             for (unsigned left = __ballot_sync(~0u, is_long); left != 0; left &= left - 1)
                 take_part(q, sums, slot + __ffs((int)left) - 1, from, end, group);
             more = __all_sync(~0u, at_row < end);
@@ -227,7 +253,7 @@ __global__ void __launch_bounds__(THREADS, HELD)
 
 template <class Source, bf_kind Kind, int Variant>
 cudaError_t launch_of_variant(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    const size_t shared = sizeof(room<Source, parts<Kind, Variant>::levels>);
+    const size_t shared = sizeof(room<Source, sums_of<Kind, Variant>::levels>);
     const int64_t many = (int64_t)1 << 32; /* warps without a task end at once */
     return launch_resident(cuda, add_in_windows<Source, Kind, Variant>, shared, many, q);
 }

@@ -118,27 +118,25 @@ BF_RULE number of_leading(bf_leading x, bool negative) {
     return negative ? -size : size;
 }
 
-/* The sum of the n levels of a window, from the top one on, whose last bit is 2^bottom. Spoils
- * them: each becomes at most half of a unit of the one above, so that nothing cancels. */
-BF_RULE number of_levels(int64_t *level, int n, int bottom) {
-    const int step = BF_WINDOW_BITS + 1, last = bf_window_bottom(bottom, n - 1);
-    const int64_t half = (int64_t)1 << BF_WINDOW_BITS, most = (int64_t)1 << 61;
-    bool fits = bottom <= 900 && last >= -900;
-    number sum = exactly(0);
-    for (int l = n - 1; l >= 0; l--) {
-        fits = fits && level[l] > -most && level[l] < most;
-        if (l == 0) break;
-        const int64_t carry = (level[l] + half) >> step;
+/* The sum of n levels, from the top one on, whose last bit is 2^bottom; that of each other is
+ * `step` bits below the last. Spoils them: each becomes at most half of a unit of the one above, so
+ * that nothing cancels. */
+BF_RULE number of_levels(bf_i128 *level, int n, int bottom, int step) {
+    const int64_t half = (int64_t)1 << (step - 1);
+    if (bottom > 800 || bottom - (n - 1) * step < -900) return unknown();
+    for (int l = n - 1; l > 0; l--) {
+        const bf_i128 carry = (level[l] + half) >> step;
         level[l] -= carry << step;
         level[l - 1] += carry;
     }
-    for (int l = 0; l < n; l++) {
-        const double high = (double)level[l], low = (double)(level[l] - (int64_t)high);
-        const int exponent = bf_window_bottom(bottom, l);
-        const double unit = power(exponent);
-        sum = sum + number{high * unit, low * unit, 0};
-    }
-    return fits ? sum : unknown();
+    const int64_t top = (int64_t)(level[0] >> 32);
+    if (top != level[0] >> 32) return unknown();
+    number sum = exactly((double)top * power(bottom + 32));
+    sum = sum + exactly((double)(top - (int64_t)(double)top) * power(bottom + 32));
+    sum = sum + exactly((double)(uint32_t)level[0] * power(bottom));
+    for (int l = 1; l < n; l++)
+        sum = sum + exactly((double)(int64_t)level[l] * power(bottom - l * step));
+    return sum;
 }
 
 /* --- results, of sums in the order of bf_kind_part; where the rules say NaN, nothing() --- */

@@ -1,8 +1,9 @@
 /* Joint kinds: all sums of a^i b^j of a kind in one pass.
  *
- * A warp takes chunks of the arrays. A thread adds each term to a window of its part
- * (windows.cuh). A chunk that does not fit is listed, and a second kernel takes it in limbs
- * (limbs.cuh). Integers of 64 bits go to limbs alone. Which way a chunk went does not show. */
+ * A warp takes chunks of the arrays. A thread adds pairs of floats (floats.cuh), or cuts them in
+ * pieces (pieces.cuh), or adds each term to a window of its part (windows.cuh). What does not fit
+ * is listed in groups, and a second kernel takes these in limbs (limbs.cuh). Integers of 64 bits go
+ * to limbs alone. Which way a group went does not show. */
 #include "cuda/reduce/joint/joint.cuh"
 
 #include "cuda/reduce/joint/limbs.cuh"
@@ -16,6 +17,8 @@ using namespace bf_cuda_joint;
 
 enum {
     CHUNK = ROWS * BF_CUDA_WARP,
+    GROUP = AT_ONCE * BF_CUDA_WARP,
+    AHEAD = 2,      /* groups of a warp that are on their way */
     SAMPLES = 16,   /* each lane takes so many */
     LONG = 1 << 23, /* elements */
     LIMBS_THREADS = 512,
@@ -25,18 +28,19 @@ enum {
 /* What the kernels of a call share; 0 at first. */
 struct joint_board {
     windows chosen;
-    unsigned listed; /* chunks that go to limbs */
+    unsigned listed; /* groups that go to limbs */
     level_sum sums[LEVELS_MOST];
     int64_t words[BF_PARTS_WORDS_MAX]; /* what limbs are added to */
 };
 
 struct joint_params {
     const void *a, *b;
-    int64_t count, chunks;
+    int64_t count, chunks, groups;
     bf_kind kind;
     bf_dtype dtype;
     joint_board *board;
-    unsigned *list; /* the chunks that go to limbs; NULL: all do */
+    unsigned *list; /* the groups that go to limbs; NULL: all do */
+    bool aligned;   /* to 16 bytes */
 };
 
 /* One warp chooses the windows. */
@@ -46,15 +50,34 @@ template <class Source> __global__ void choose_windows(joint_params p) {
         const uint64_t anywhere =
             (uint64_t)(i * BF_CUDA_WARP + (int)threadIdx.x + 1) * 0x9e3779b97f4a7c15u;
         const int64_t at = (int64_t)__umul64hi(anywhere, (uint64_t)p.count);
-        bf_cuda_extent_join(&a, bf_cuda_extent(Source::at(p.dtype, p.a, at)));
-        if (p.b != nullptr) bf_cuda_extent_join(&b, bf_cuda_extent(Source::at(p.dtype, p.b, at)));
+        bf_cuda_extent_join(&a, extent_of<Source>(p.kind, Source::at(p.dtype, p.a, at)));
+        if (p.b != nullptr)
+            bf_cuda_extent_join(&b, extent_of<Source>(p.kind, Source::at(p.dtype, p.b, at)));
     }
     const int below =
         p.count < LONG ? spare_for(p.count / (SAMPLES * BF_CUDA_WARP)) : Source::spare;
-    choose<Source>(bf_parts_of(p.kind, p.dtype), a, b, below, &p.board->chosen);
+    choose<Source>(p.kind, p.dtype, first_of<Source>(p.kind), a, b, below, &p.board->chosen);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
+
+/* Lists so many groups. */
+__device__ __forceinline__ void list_groups(const joint_params &p, int64_t first, int n) {
+    if (threadIdx.x % BF_CUDA_WARP != 0) return;
+    const unsigned at = atomicAdd(&p.board->listed, (unsigned)n);
+    for (int i = 0; i < n; i++) p.list[at + (unsigned)i] = (unsigned)(first + i);
+}
+
+/* Adds what the lanes of a warp have of all levels to those of the call. */
+template <class Sums> __device__ void leave(const joint_params &p, level_sums sums) {
+    for (int l = 0; l < Sums::levels; l++) {
+        const bf_cuda_pair sum = bf_cuda_warp_sum(sums[l][threadIdx.x]);
+        sums[l][threadIdx.x] = 0;
+        if (threadIdx.x % BF_CUDA_WARP != 0) continue;
+        atomicAdd(&p.board->sums[l].lo, (unsigned long long)sum.lo);
+        atomicAdd(&p.board->sums[l].hi, (unsigned long long)sum.hi);
+    }
+}
 
 template <class Source, class Parts>
 __device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk,
@@ -67,43 +90,117 @@ __device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk,
     return __all_sync(~0u, fits);
 }
 
-template <class Source, bf_kind Kind, int Variant>
+template <class Source, class Parts>
 __device__ __forceinline__ void take_chunks(const joint_params &p) {
-    using Parts = parts<Kind, Variant>;
     extern __shared__ int64_t shared[];
     const auto room = (bf_cuda_joint::room<Source, Parts::levels> *)shared;
     const level_sums sums = room->sums;
-    const int lane = (int)threadIdx.x % BF_CUDA_WARP;
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
+    int64_t chunk = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
     Parts all;
-    all.each([&](auto &part, int i, int) { part.window.open(p.board->chosen.bottom[i]); });
-#pragma unroll
+    all.open(p.board->chosen.bottom);
     for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
+    while (chunk < p.chunks) {
 #pragma unroll 1
-    for (int64_t chunk = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
-         chunk < p.chunks; chunk += step) {
-        if (take_chunk<Source>(p, chunk, room, all)) {
-            all.each([&](auto &part, int, int level) { part.fold(sums + level); });
-            continue;
+        for (int i = 0; i < FOLDS_MOST && chunk < p.chunks; i++, chunk += step) {
+            if (take_chunk<Source>(p, chunk, room, all)) {
+                all.fold(sums);
+                continue;
+            }
+            all.reset();
+            const int64_t first = chunk * (CHUNK / GROUP);
+            list_groups(p, first, (int)min((int64_t)(CHUNK / GROUP), p.groups - first));
         }
-        all.each([&](auto &part, int, int) { part.window.reset(); });
-        if (lane == 0) p.list[atomicAdd(&p.board->listed, 1u)] = (unsigned)chunk;
-    }
-    __syncthreads();
-    for (int l = (int)threadIdx.x / BF_CUDA_WARP; l < Parts::levels; l += THREADS / BF_CUDA_WARP) {
-        bf_cuda_pair sum = {0, 0};
-        for (int t = lane; t < THREADS; t += BF_CUDA_WARP)
-            sum = bf_cuda_pair_add(sum, bf_cuda_warp_sum(sums[l][t]));
-        if (lane != 0) continue;
-        atomicAdd(&p.board->sums[l].lo, (unsigned long long)sum.lo);
-        atomicAdd(&p.board->sums[l].hi, (unsigned long long)sum.hi);
+        leave<Parts>(p, sums);
     }
 }
 
 /* Does nothing where another variant was chosen. */
 template <class Source, bf_kind Kind, int Variant>
-__global__ void __launch_bounds__(THREADS, HELD) take_in_windows(joint_params p) {
-    if (p.board->chosen.variant == Variant) take_chunks<Source, Kind, Variant>(p);
+__global__ void __launch_bounds__(THREADS, HELD) take_in_sums(joint_params p) {
+    if (p.board->chosen.variant == Variant) take_chunks<Source, sums_of<Kind, Variant>>(p);
+}
+
+/* ---- pairs that are aligned ------------------------------------------------------------------ */
+
+/* Groups that threads take soon, in shared memory. A thread has some vectors of 16 bytes of each
+ * array, which it has copied itself. */
+template <class Element> struct groups_ahead {
+    static constexpr int EACH = 16 / sizeof(Element), VECTORS = AT_ONCE / EACH;
+    struct alignas(16) vector {
+        Element x[EACH];
+    };
+    vector held[AHEAD + 1][2][VECTORS][THREADS];
+
+    __device__ __forceinline__ void begin(const joint_params &p, int64_t group, int stage) {
+        const int lane = (int)threadIdx.x % BF_CUDA_WARP;
+        const Element *a = (const Element *)p.a + group * GROUP;
+        const Element *b = (const Element *)p.b + group * GROUP;
+        if ((group + 1) * GROUP <= p.count) {
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++) {
+                const int i = (v * BF_CUDA_WARP + lane) * EACH;
+                bf_cuda_begin_copy(&held[stage][0][v][threadIdx.x], a + i);
+                bf_cuda_begin_copy(&held[stage][1][v][threadIdx.x], b + i);
+            }
+        } else {
+            load_last(a, b, p.count - group * GROUP, stage);
+        }
+        bf_cuda_end_group();
+    }
+    /* The elements of the last group, of which there are so many, and zeros. */
+    __device__ __noinline__ void load_last(const Element *a, const Element *b, int64_t count,
+                                           int stage) {
+        for (int v = 0; v < VECTORS; v++)
+            for (int j = 0; j < EACH; j++) {
+                const int i = (v * BF_CUDA_WARP + (int)threadIdx.x % BF_CUDA_WARP) * EACH + j;
+                held[stage][0][v][threadIdx.x].x[j] = i < count ? a[i] : 0;
+                held[stage][1][v][threadIdx.x].x[j] = i < count ? b[i] : 0;
+            }
+    }
+    __device__ __forceinline__ void get(int stage, int operand, Element (&x)[AT_ONCE]) const {
+#pragma unroll
+        for (int v = 0; v < VECTORS; v++) {
+            const vector from = held[stage][operand][v][threadIdx.x];
+#pragma unroll
+            for (int j = 0; j < EACH; j++) x[v * EACH + j] = from.x[j];
+        }
+    }
+};
+
+/* The first variant of pairs that are floats: each warp takes one group after another. */
+template <class Source>
+__global__ void __launch_bounds__(THREADS, HELD) take_aligned_pairs(joint_params p) {
+    constexpr int variant = first_of<Source>(BF_KIND_COMOMENTS);
+    using Sums = sums_of<BF_KIND_COMOMENTS, variant>;
+    using Ahead = groups_ahead<typename Source::Element>;
+    extern __shared__ int64_t shared[];
+    const auto ahead = (Ahead *)shared;
+    const level_sums sums = (level_sums)(ahead + 1);
+    const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
+    int64_t group = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
+    int stage = 0;
+    Sums all;
+    if (p.board->chosen.variant != variant) return;
+    all.open(p.board->chosen.bottom);
+    for (int l = 0; l < Sums::levels; l++) sums[l][threadIdx.x] = 0;
+    for (int i = 0; i < AHEAD; i++) ahead->begin(p, group + i * step, i);
+    while (group < p.groups) {
+        for (int f = 0; f < Sums::FOLDS && group < p.groups; f++) {
+#pragma unroll 1
+            for (int i = 0; i < Sums::ROWS_MOST / AT_ONCE && group < p.groups; i++, group += step) {
+                typename Source::Element x[AT_ONCE], y[AT_ONCE];
+                bf_cuda_wait_for_groups<AHEAD - 1>();
+                ahead->begin(p, group + AHEAD * step, stage == 0 ? AHEAD : stage - 1);
+                ahead->get(stage, 0, x);
+                ahead->get(stage, 1, y);
+                stage = stage == AHEAD ? 0 : stage + 1;
+                if (!all.take_if_all_fit(x, y)) list_groups(p, group, 1);
+            }
+            all.fold(sums);
+        }
+        leave<Sums>(p, sums);
+    }
 }
 
 /* ---- in limbs ---------------------------------------------------------------------------------
@@ -112,17 +209,17 @@ __global__ void __launch_bounds__(THREADS, HELD) take_in_windows(joint_params p)
 template <bf_kind Kind>
 __global__ void __launch_bounds__(LIMBS_THREADS, LIMBS_BLOCKS) take_in_limbs(joint_params p) {
     extern __shared__ unsigned columns[];
-    const int64_t n = p.list != nullptr ? (int64_t)p.board->listed : p.chunks;
-    if (blockIdx.x * (int64_t)LIMBS_THREADS >= n * CHUNK) return;
+    const int64_t n = p.list != nullptr ? (int64_t)p.board->listed : p.groups;
+    if (blockIdx.x * (int64_t)LIMBS_THREADS >= n * GROUP) return;
     const bf_parts parts = bf_parts_of(Kind, p.dtype);
     const int bytes = bf_dtype_bytes(p.dtype);
     bf_cuda_joint_limbs limbs;
     limbs.open(parts, columns);
     bf_cuda_joint_limbs_clear(parts, columns);
     __syncthreads();
-    for (int64_t k : bf_cuda_indices<LIMBS_THREADS>(n * CHUNK)) {
-        const int64_t chunk = p.list != nullptr ? (int64_t)p.list[k / CHUNK] : k / CHUNK;
-        const int64_t i = chunk * CHUNK + k % CHUNK;
+    for (int64_t k : bf_cuda_indices<LIMBS_THREADS>(n * GROUP)) {
+        const int64_t group = p.list != nullptr ? (int64_t)p.list[k / GROUP] : k / GROUP;
+        const int64_t i = group * GROUP + k % GROUP;
         if (i >= p.count) continue;
         const uint64_t a = bf_cuda_element::load_bits(p.a, bytes, i);
         limbs.take<Kind>(p.dtype, a,
@@ -147,18 +244,25 @@ bf_status check(const joint_call *c, cudaError_t error) {
 
 template <class Source, bf_kind Kind, int Variant>
 cudaError_t launch_of_variant(const joint_call *c) {
-    const size_t shared = sizeof(room<Source, parts<Kind, Variant>::levels>);
-    return launch_resident(c->context->cuda, take_in_windows<Source, Kind, Variant>, shared,
-                           c->params.chunks, c->params);
+    const joint_params &p = c->params;
+    if constexpr (way_of(Kind, Variant) != WINDOWS)
+        if (p.aligned)
+            return launch_resident(c->context->cuda, take_aligned_pairs<Source>,
+                                   sizeof(groups_ahead<typename Source::Element>) +
+                                       sizeof(int64_t[sums_of<Kind, Variant>::levels][THREADS]),
+                                   p.groups, p);
+    const size_t shared = sizeof(room<Source, sums_of<Kind, Variant>::levels>);
+    return launch_resident(c->context->cuda, take_in_sums<Source, Kind, Variant>, shared, p.chunks,
+                           p);
 }
 
 template <class Source, bf_kind Kind> cudaError_t launch_of_kind(const joint_call *c) {
-    constexpr int first = Source::first;
+    constexpr int first = first_of<Source>(Kind);
     choose_windows<Source><<<1, BF_CUDA_WARP, 0, c->context->cuda->stream>>>(c->params);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first>(c);
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 1>(c);
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 2>(c);
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, Source::first + 1>(c);
+    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, Source::first + 2>(c);
     return error;
 }
 
@@ -183,10 +287,10 @@ void add_sums(const joint_call *c, const joint_board *board, int64_t *words) {
     const level_sum *sums = board->sums;
     for (int i = 0; i < c->parts.count; i++) {
         const bf_part *part = &c->parts.part[i];
-        const int levels = levels_of(part->a + part->b, board->chosen.variant);
+        const int variant = board->chosen.variant, step = step_of(c->params.kind, variant);
+        const int levels = levels_of(c->params.kind, part->a + part->b, variant);
         for (int l = 0; l < levels; l++, sums++) {
-            const int position =
-                bf_window_bottom(board->chosen.bottom[i], l) - part->layout.exponent;
+            const int position = board->chosen.bottom[i] - l * step - part->layout.exponent;
             bf_limbs_add_wide(words + part->at, position, value_of(*sums));
         }
     }
@@ -214,7 +318,7 @@ bf_status absorb(joint_call *c, int64_t *words) {
     joint_board board;
     p->board = (joint_board *)bf_cuda_alloc(context, sizeof board);
     if (has_windows)
-        p->list = (unsigned *)bf_cuda_alloc(context, (size_t)p->chunks * sizeof *p->list);
+        p->list = (unsigned *)bf_cuda_alloc(context, (size_t)p->groups * sizeof *p->list);
     const bool has_list = p->list != NULL || !has_windows;
     bf_status status = p->board != NULL && has_list ? BF_OK : BF_E_MEMORY;
     if (status == BF_OK)
@@ -232,36 +336,24 @@ bf_status absorb(joint_call *c, int64_t *words) {
     return status;
 }
 
-/* Elements from `first` on, as many as a call takes. */
-bf_status absorb_some(bf_context *context, const bf_job *job, int64_t first, int64_t n,
-                      int64_t *words) {
-    const int bytes = bf_dtype_bytes(job->dtype);
-    joint_call c = {context, {}, bf_parts_of(job->kind, job->dtype)};
-    c.params.a = (const char *)job->a + first * bytes;
-    c.params.b = job->b != NULL ? (const char *)job->b + first * bytes : NULL;
-    c.params.count = n;
-    c.params.chunks = (n + CHUNK - 1) / CHUNK;
-    c.params.kind = job->kind;
-    c.params.dtype = job->dtype;
-    const bf_status status = absorb(&c, words);
-    if (status != BF_OK) return status;
-    words[BF_SUM_COUNT] += n;
-    bf_sum_carry(job->kind, job->dtype, words);
-    return BF_OK;
-}
-
 } // namespace
 
 bf_status bf_cuda_joint_absorb(bf_context *context, const bf_job *job, int64_t *words) {
-    const int64_t warps = (int64_t)context->cuda->multiprocessors * THREADS / BF_CUDA_WARP;
-    const int64_t most = warps * FOLDS_MOST * CHUNK;
+    joint_call c = {context, {}, bf_parts_of(job->kind, job->dtype)};
     int64_t sums[BF_PARTS_WORDS_MAX];
-    bf_status status = BF_OK;
+    c.params.a = job->a;
+    c.params.b = job->b;
+    c.params.count = job->count;
+    c.params.chunks = (job->count + CHUNK - 1) / CHUNK;
+    c.params.groups = (job->count + GROUP - 1) / GROUP;
+    c.params.kind = job->kind;
+    c.params.dtype = job->dtype;
+    c.params.aligned = ((uintptr_t)job->a | (uintptr_t)job->b) % 16 == 0;
     bf_state_init(job->kind, job->dtype, sums);
-    for (int64_t first = 0, n; first < job->count && status == BF_OK; first += n) {
-        n = job->count - first < most ? job->count - first : most;
-        status = absorb_some(context, job, first, n, sums);
-    }
-    if (status == BF_OK) bf_sum_merge(job->kind, job->dtype, words, sums);
-    return status;
+    const bf_status status = absorb(&c, sums);
+    if (status != BF_OK) return status;
+    sums[BF_SUM_COUNT] += job->count;
+    bf_sum_carry(job->kind, job->dtype, sums);
+    bf_sum_merge(job->kind, job->dtype, words, sums);
+    return BF_OK;
 }

@@ -1,10 +1,11 @@
-/* Windows of joint kinds, for a thread: each part has one (cuda/reduce/sum_window.cuh). A product
- * of two elements is p + e, both doubles, and those of three and four are the products of such
- * parts, split again. All of it is exact, or the window says that it was not. */
+/* Sums of joint kinds, for a thread: pairs (floats.cuh, pieces.cuh), or all parts in windows
+ * (cuda/reduce/sum_window.cuh). There a product of two elements is p + e, both doubles, and those
+ * of three and four are the products of such parts, split again. All of it is exact, or the window
+ * says that it was not. */
 #ifndef BF_CUDA_REDUCE_JOINT_WINDOWS_CUH
 #define BF_CUDA_REDUCE_JOINT_WINDOWS_CUH
 
-#include "cuda/reduce/sum_window.cuh"
+#include "cuda/reduce/joint/floats.cuh"
 #include "cuda/runtime/element.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/runtime/ptx.cuh"
@@ -18,14 +19,40 @@ enum {
                   of each */
     AT_ONCE = 4, /* it takes so many at a time, and copies as many that come next */
     VARIANTS = 4,
-    FOLDS_MOST = 1 << 11 /* folds of a thread: their sums stay below 2^63 */
+    FOLDS_MOST = 1 << 4 /* folds of a thread: their sums stay below 2^63 */
 };
+static_assert(FOLDS_MOST * ROWS <= pairs_in_pieces::ROWS_MOST && ROWS <= pairs_of_floats::ROWS_MOST,
+              "too many folds");
 
+/* The sums of a variant: pairs of floats, pairs in pieces, or windows. */
+enum way { FLOATS, PIECES, WINDOWS };
+enum { IN_PIECES = VARIANTS };
+__host__ __device__ constexpr way way_of(bf_kind kind, int variant) {
+    return variant == IN_PIECES                        ? PIECES
+           : variant == 0 && kind == BF_KIND_COMOMENTS ? FLOATS
+                                                       : WINDOWS;
+}
 /* The levels of a window of terms of so many factors. */
-__host__ __device__ constexpr int levels_of(int factors, int variant) {
+__host__ __device__ constexpr int window_levels_of(int factors, int variant) {
     return variant == 1 ? factors + 1 : (variant == 0 ? 1 : variant) * factors;
 }
-enum { LEVELS_MOST = levels_of(1, 3) + levels_of(2, 3) + levels_of(3, 3) + levels_of(4, 3) };
+/* The levels of a sum of terms of so many factors, and how many bits each is below the last. */
+__host__ __device__ constexpr int levels_of(bf_kind kind, int factors, int variant) {
+    const way how = way_of(kind, variant);
+    return how == FLOATS   ? factors
+           : how == PIECES ? factors * (pairs_in_pieces::PIECES - 1) + 1
+                           : window_levels_of(factors, variant);
+}
+__host__ __device__ constexpr int step_of(bf_kind kind, int variant) {
+    const way how = way_of(kind, variant);
+    return how == FLOATS   ? (int)pairs_of_floats::STEP
+           : how == PIECES ? (int)pairs_in_pieces::STEP
+                           : BF_WINDOW_BITS + 1;
+}
+enum {
+    LEVELS_MOST = window_levels_of(1, 3) + window_levels_of(2, 3) + window_levels_of(3, 3) +
+                  window_levels_of(4, 3)
+};
 
 /* Do windows take elements of this dtype? Integers of 64 bits go to limbs alone. */
 static inline bool has_doubles(bf_dtype dtype) {
@@ -41,7 +68,7 @@ BF_RULE bf_i128 value_of(const level_sum &sum) {
     return (bf_i128)(int64_t)sum.lo + (bf_i128)(int64_t)sum.hi * ((bf_i128)1 << 32);
 }
 
-/* The windows of a call: which levels they have, and where the top level of each part is. */
+/* The sums of a call: which levels they have, and where the top level of each part is. */
 struct windows {
     int variant;
     int bottom[BF_PARTS_MOST];
@@ -92,7 +119,6 @@ struct of_others {
  * exponent of a top level. Integer instructions tell, for additions of doubles are the limit. */
 struct misfit_bits {
     unsigned left, moved;
-    __device__ __forceinline__ bool any() const { return left != 0 || moved >> 20 != 0; }
 };
 
 /* The sums of levels, of each thread: shared memory [level][thread]. */
@@ -100,7 +126,7 @@ using level_sums = int64_t (*)[THREADS];
 
 /* The sum of terms of one part. */
 template <int Factors, int Variant> struct series {
-    static constexpr int levels = levels_of(Factors, Variant);
+    static constexpr int levels = window_levels_of(Factors, Variant);
     bf_cuda_window<levels, levels> window;
 
     __device__ __forceinline__ void fold(level_sums sums) {
@@ -151,8 +177,8 @@ template <bf_kind Kind, int Variant> struct parts;
 
 template <int V> struct parts<BF_KIND_POWERS, V> {
     static constexpr bool pairs = false;
-    static constexpr int levels =
-        levels_of(1, V) + levels_of(2, V) + levels_of(3, V) + levels_of(4, V);
+    static constexpr int levels = window_levels_of(1, V) + window_levels_of(2, V) +
+                                  window_levels_of(3, V) + window_levels_of(4, V);
     series<1, V> x;
     series<2, V> xx;
     series<3, V> xxx;
@@ -175,7 +201,7 @@ template <int V> struct parts<BF_KIND_POWERS, V> {
 
 template <int V> struct parts<BF_KIND_COMOMENTS, V> {
     static constexpr bool pairs = true;
-    static constexpr int levels = 2 * levels_of(1, V) + 3 * levels_of(2, V);
+    static constexpr int levels = 2 * window_levels_of(1, V) + 3 * window_levels_of(2, V);
     series<1, V> x, y;
     series<2, V> xx, xy, yy;
     template <bool Wide>
@@ -197,7 +223,8 @@ template <int V> struct parts<BF_KIND_COMOMENTS, V> {
 
 template <int V> struct parts<BF_KIND_WEIGHTED, V> {
     static constexpr bool pairs = true;
-    static constexpr int levels = levels_of(1, V) + 2 * levels_of(2, V) + levels_of(3, V);
+    static constexpr int levels =
+        window_levels_of(1, V) + 2 * window_levels_of(2, V) + window_levels_of(3, V);
     series<1, V> y;
     series<2, V> yy, xy;
     series<3, V> xxy;
@@ -217,7 +244,54 @@ template <int V> struct parts<BF_KIND_WEIGHTED, V> {
     }
 };
 
-/* ---- the choice of windows ------------------------------------------------------------------- */
+/* All parts of a kind in windows. */
+template <bf_kind Kind, int Variant> struct in_windows : parts<Kind, Variant> {
+    typedef double Number;
+    using Misfit = misfit_bits;
+    static constexpr bool checks_far = true;
+
+    /* Takes some elements, or pairs. */
+    template <bool Wide, int Pairs>
+    __device__ __forceinline__ void take(const double (&a)[Pairs], const double (&b)[Pairs],
+                                         Misfit &misfit) {
+#pragma unroll
+        for (int k = 0; k < Pairs; k++)
+            parts<Kind, Variant>::template take<Wide>(a[k], b[k], misfit);
+    }
+    __device__ __forceinline__ void open(const int *bottom) {
+        this->each([&](auto &part, int i, int) { part.window.open(bottom[i]); });
+    }
+    __device__ __forceinline__ void fold(level_sums sums) {
+        this->each([&](auto &part, int, int level) { part.fold(sums + level); });
+    }
+    __device__ __forceinline__ void reset() {
+        this->each([&](auto &part, int, int) { part.window.reset(); });
+    }
+    __device__ __forceinline__ bool fits(const Misfit &misfit) const {
+        return misfit.left == 0 && misfit.moved >> 20 == 0;
+    }
+};
+
+template <bf_kind Kind, int Variant, way How = way_of(Kind, Variant)> struct sums_of_kind;
+template <bf_kind Kind, int Variant> struct sums_of_kind<Kind, Variant, FLOATS> {
+    typedef pairs_of_floats type;
+};
+template <bf_kind Kind, int Variant> struct sums_of_kind<Kind, Variant, PIECES> {
+    typedef pairs_in_pieces type;
+};
+template <bf_kind Kind, int Variant> struct sums_of_kind<Kind, Variant, WINDOWS> {
+    typedef in_windows<Kind, Variant> type;
+};
+template <bf_kind Kind, int Variant> using sums_of = typename sums_of_kind<Kind, Variant>::type;
+
+/* ---- the choice of sums ---------------------------------------------------------------------- */
+
+/* The extent of an element. Of pairs of floats exponents count, whatever their last bits are. */
+template <class Source> static __device__ bf_extent extent_of(bf_kind kind, double x) {
+    bf_extent e = bf_cuda_extent(x);
+    if (way_of(kind, Source::first) == FLOATS && e.top >= e.least) e.least = max(e.top - 24, -149);
+    return e;
+}
 
 static __device__ bf_extent extent_of_term(bf_extent a, bf_extent b, int i, int j) {
     bf_extent e = {-(1 << 20), 1 << 20};
@@ -227,13 +301,30 @@ static __device__ bf_extent extent_of_term(bf_extent a, bf_extent b, int i, int 
     return e;
 }
 
-/* Places the windows of all parts, of one variant, with so many bits below those of the extents. */
-static __device__ bool place(const bf_parts &parts, bf_extent a, bf_extent b, int below,
-                             int variant, int *bottom) {
-    bool holds = true;
+/* Places the levels of pairs, with so many bits below those of the extents. */
+template <class Sums>
+static __device__ bool place_pairs(const bf_parts &parts, bf_extent a, bf_extent b, int below,
+                                   int *bottom) {
+    int at[2];
+    const bool holds = Sums::place(a, b, below, parts.part[0].layout.exponent, at);
     for (int i = 0; i < parts.count; i++) {
         const bf_part *part = &parts.part[i];
-        const int factors = part->a + part->b, levels = levels_of(factors, variant);
+        bottom[i] = part->a * at[0] + part->b * at[1];
+        if (part->a + part->b == 2) bottom[i] += Sums::ABOVE;
+    }
+    return holds;
+}
+
+/* Places the levels of all parts, of one variant. */
+static __device__ bool place(bf_kind kind, const bf_parts &parts, bf_extent a, bf_extent b,
+                             int below, int variant, int *bottom) {
+    bool holds = true;
+    const way how = way_of(kind, variant);
+    if (how == FLOATS) return place_pairs<pairs_of_floats>(parts, a, b, below, bottom);
+    if (how == PIECES) return place_pairs<pairs_in_pieces>(parts, a, b, below, bottom);
+    for (int i = 0; i < parts.count; i++) {
+        const bf_part *part = &parts.part[i];
+        const int factors = part->a + part->b, levels = window_levels_of(factors, variant);
         const int least = part->layout.exponent;
         bf_extent e = extent_of_term(a, b, part->a, part->b);
         if (e.top < e.least) e.top = e.least = least > 0 ? least : 0;
@@ -243,19 +334,27 @@ static __device__ bool place(const bf_parts &parts, bf_extent a, bf_extent b, in
     return holds;
 }
 
-/* By a warp: the first variant whose windows hold the samples of its lanes, with so many bits to
- * spare below. */
+/* The first variant of whole arrays: pairs of doubles are taken in pieces. Where many results share
+ * a multiprocessor these need more registers than they gain. */
+template <class Source> __host__ __device__ constexpr int first_of(bf_kind kind) {
+    return kind == BF_KIND_COMOMENTS && Source::checked ? (int)IN_PIECES : Source::first;
+}
+
+/* By a warp: the first variant whose levels hold the samples of its lanes, with so many bits to
+ * spare below: `first`, or those after the first of the source. */
 template <class Source>
-static __device__ void choose(const bf_parts &parts, bf_extent a, bf_extent b, int below,
-                              windows *chosen) {
+static __device__ void choose(bf_kind kind, bf_dtype dtype, int first, bf_extent a, bf_extent b,
+                              int below, windows *chosen) {
+    const bf_parts parts = bf_parts_of(kind, dtype);
     a = bf_cuda_extent_warp(a);
     b = bf_cuda_extent_warp(b);
     if (threadIdx.x % BF_CUDA_WARP != 0) return;
-    int variant = Source::first;
-    while (!place(parts, a, b, below, variant, chosen->bottom) &&
-           variant < Source::first + TRIED - 1)
-        variant++;
-    chosen->variant = variant;
+    chosen->variant = first;
+    for (int next = Source::first + 1; next < Source::first + TRIED; next++) {
+        if (place(kind, parts, a, b, below, chosen->variant, chosen->bottom)) return;
+        chosen->variant = next;
+    }
+    place(kind, parts, a, b, below, chosen->variant, chosen->bottom);
 }
 
 /* Bits to spare, so that hardly any element does not fit: a sample was taken of so many. */
@@ -287,8 +386,8 @@ template <class Source> struct lookahead {
         bf_cuda_begin_copy<sizeof(Element)>(&held[row % (2 * AT_ONCE)][threadIdx.x],
                                             (const Element *)x + i);
     }
-    __device__ __forceinline__ double get(bf_dtype, const void *, int64_t, int row) const {
-        return (double)held[row % (2 * AT_ONCE)][threadIdx.x];
+    __device__ __forceinline__ Element get(bf_dtype, const void *, int64_t, int row) const {
+        return held[row % (2 * AT_ONCE)][threadIdx.x];
     }
 };
 /* Elements of fewer bytes are loaded when they are taken. */
@@ -312,7 +411,7 @@ static __device__ __forceinline__ bool take_rows(bf_dtype dtype, const void *a, 
                                                  int64_t from, int rows, int step,
                                                  const PlaceA &place_a, const PlaceB &place_b,
                                                  room<Source, Parts::levels> *room, Parts &all) {
-    misfit_bits misfit = {0, 0};
+    typename Parts::Misfit misfit = {};
     bool far = false;
     const auto begin = [&](int row) {
 #pragma unroll
@@ -327,7 +426,7 @@ static __device__ __forceinline__ bool take_rows(bf_dtype dtype, const void *a, 
     begin(AT_ONCE);
 #pragma unroll 1
     for (int row = 0; row < rows; row += AT_ONCE) {
-        double x[AT_ONCE], y[AT_ONCE];
+        typename Parts::Number x[AT_ONCE], y[AT_ONCE];
         bf_cuda_wait_for_groups<1>();
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
@@ -337,13 +436,13 @@ static __device__ __forceinline__ bool take_rows(bf_dtype dtype, const void *a, 
             y[k] = Parts::pairs && is_there ? room->b.get(dtype, b, place_b(i), row + k) : 0;
         }
         begin(row + 2 * AT_ONCE);
+        if constexpr (Parts::checks_far)
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-            far |= is_far<Source>(x[k]) | (Parts::pairs && is_far<Source>(y[k]));
-            all.template take<Source::is_wide>(x[k], y[k], misfit);
-        }
+            for (int k = 0; k < AT_ONCE; k++)
+                far |= is_far<Source>(x[k]) | (Parts::pairs && is_far<Source>(y[k]));
+        all.template take<Source::is_wide>(x, y, misfit);
     }
-    return !(misfit.any() || far);
+    return all.fits(misfit) && !far;
 }
 
 /* Launches blocks of THREADS for so many tasks of a warp, no more than the GPU holds at once. */
