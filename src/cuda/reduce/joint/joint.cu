@@ -68,16 +68,35 @@ __device__ __forceinline__ void list_groups(const joint_params &p, int64_t first
     for (int i = 0; i < n; i++) p.list[at + (unsigned)i] = (unsigned)(first + i);
 }
 
-/* Adds what the lanes of a warp have of all levels to those of the call. */
-template <class Sums> __device__ void leave(const joint_params &p, level_sums sums) {
-    for (int l = 0; l < Sums::levels; l++) {
-        const bf_cuda_pair sum = bf_cuda_warp_sum(sums[l][threadIdx.x]);
-        sums[l][threadIdx.x] = 0;
-        if (threadIdx.x % BF_CUDA_WARP != 0) continue;
-        atomicAdd(&p.board->sums[l].lo, (unsigned long long)sum.lo);
-        atomicAdd(&p.board->sums[l].hi, (unsigned long long)sum.hi);
+/* What the warps of a block have of all levels: more than 64 bits. */
+template <class Sums> struct block_sums {
+    bf_cuda_pair of[THREADS / BF_CUDA_WARP][Sums::levels];
+
+    __device__ void clear() {
+        for (int l = (int)threadIdx.x % BF_CUDA_WARP; l < Sums::levels; l += BF_CUDA_WARP)
+            of[threadIdx.x / BF_CUDA_WARP][l] = {0, 0};
+        __syncwarp();
     }
-}
+    /* Takes what the lanes of a warp have. */
+    __device__ void take(level_sums sums) {
+        for (int l = 0; l < Sums::levels; l++) {
+            const bf_cuda_pair sum = bf_cuda_warp_sum(sums[l][threadIdx.x]);
+            bf_cuda_pair *to = &of[threadIdx.x / BF_CUDA_WARP][l];
+            sums[l][threadIdx.x] = 0;
+            if (threadIdx.x % BF_CUDA_WARP == 0) *to = bf_cuda_pair_add(*to, sum);
+        }
+    }
+    /* By all threads: adds all to the sums of the call. */
+    __device__ void leave(const joint_params &p) {
+        __syncthreads();
+        for (int l = (int)threadIdx.x; l < Sums::levels; l += THREADS) {
+            bf_cuda_pair sum = of[0][l];
+            for (int w = 1; w < THREADS / BF_CUDA_WARP; w++) sum = bf_cuda_pair_add(sum, of[w][l]);
+            atomicAdd(&p.board->sums[l].lo, (unsigned long long)sum.lo);
+            atomicAdd(&p.board->sums[l].hi, (unsigned long long)sum.hi);
+        }
+    }
+};
 
 template <class Source, class Parts>
 __device__ __forceinline__ bool take_chunk(const joint_params &p, int64_t chunk,
@@ -97,7 +116,9 @@ __device__ __forceinline__ void take_chunks(const joint_params &p) {
     const level_sums sums = room->sums;
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
     int64_t chunk = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
+    __shared__ block_sums<Parts> of_block;
     Parts all;
+    of_block.clear();
     all.open(p.board->chosen.bottom);
     for (int l = 0; l < Parts::levels; l++) sums[l][threadIdx.x] = 0;
     while (chunk < p.chunks) {
@@ -111,8 +132,9 @@ __device__ __forceinline__ void take_chunks(const joint_params &p) {
             const int64_t first = chunk * (CHUNK / GROUP);
             list_groups(p, first, (int)min((int64_t)(CHUNK / GROUP), p.groups - first));
         }
-        leave<Parts>(p, sums);
+        of_block.take(sums);
     }
+    of_block.leave(p);
 }
 
 /* Does nothing where another variant was chosen. */
@@ -179,9 +201,11 @@ __global__ void __launch_bounds__(THREADS, HELD) take_aligned_pairs(joint_params
     const level_sums sums = (level_sums)(ahead + 1);
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
     int64_t group = (int64_t)(threadIdx.x / BF_CUDA_WARP) * gridDim.x + blockIdx.x;
+    __shared__ block_sums<Sums> of_block;
     int stage = 0;
     Sums all;
     if (p.board->chosen.variant != variant) return;
+    of_block.clear();
     all.open(p.board->chosen.bottom);
     for (int l = 0; l < Sums::levels; l++) sums[l][threadIdx.x] = 0;
     for (int i = 0; i < AHEAD; i++) ahead->begin(p, group + i * step, i);
@@ -199,8 +223,9 @@ __global__ void __launch_bounds__(THREADS, HELD) take_aligned_pairs(joint_params
             }
             all.fold(sums);
         }
-        leave<Sums>(p, sums);
+        of_block.take(sums);
     }
+    of_block.leave(p);
 }
 
 /* ---- in limbs ---------------------------------------------------------------------------------
