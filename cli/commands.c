@@ -1,10 +1,10 @@
 /* The list of commands. Picks the one that argv[1] names. */
 #include "command.h"
 #include "help/completion.h"
-#include "runtime/guess.h"
 #include "input/source.h"
 #include "julia/options.h"
 #include "options/options.h"
+#include "runtime/guess.h"
 #include "runtime/ranks.h"
 #include "sheet/output.h"
 

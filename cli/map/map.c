@@ -1,10 +1,10 @@
 /* map: an operation on every element of files, block by block. */
 #include "command.h"
-#include "runtime/guess.h"
 #include "map/expression.h"
 #include "map/operand.h"
 #include "options/context.h"
 #include "options/operand.h"
+#include "runtime/guess.h"
 #include "sheet/array.h"
 
 #include <inttypes.h>

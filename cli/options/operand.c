@@ -1,7 +1,7 @@
 #include "options/operand.h"
 
-#include "runtime/guess.h"
 #include "memory/hardware.h"
+#include "runtime/guess.h"
 #include "text/style.h"
 
 #include <ctype.h>

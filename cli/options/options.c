@@ -1,13 +1,13 @@
 #include "options/options.h"
 
 #include "container/member.h"
-#include "runtime/guess.h"
 #include "input/source.h"
 #include "memory/temporary.h"
 #include "options/clash.h"
 #include "options/form.h"
 #include "options/operand.h"
 #include "options/options_table.h"
+#include "runtime/guess.h"
 #include "runtime/ranks.h"
 
 #include <getopt.h>

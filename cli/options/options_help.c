@@ -1,6 +1,6 @@
 /* Help made from the tables of options, and messages about mistyped options. */
-#include "runtime/guess.h"
 #include "options/options.h"
+#include "runtime/guess.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * window of each. */
 #include "columns/condition.h"
 #include "command.h"
-#include "runtime/guess.h"
 #include "options/operand.h"
+#include "runtime/guess.h"
 #include "scan/array.h"
 #include "scan/stream.h"
 #include "scan/tabled.h"

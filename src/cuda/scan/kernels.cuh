@@ -801,7 +801,7 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
  * one that was reduced so many tiles before that its elements are still in the cache, and what is
  * before it is known. Lines of one tile are scanned alone. */
 template <class S, bool cut>
-__global__ void __launch_bounds__(THREADS, cut ? 3 : ways<S>::blocks)
+__global__ void __launch_bounds__(THREADS, ways<S>::blocks)
     scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
     __shared__ uint32_t ticket;
     __shared__ uint4 room[tile_of<S>::elements * tile_of<S>::widest / sizeof(uint4)];

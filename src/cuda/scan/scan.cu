@@ -16,9 +16,9 @@ enum {
     SHORT = 512,       /* columns no longer are a thread's */
     COLUMNS = 1 << 14, /* so many keep all threads busy, a thread a line */
     /* Tiles that a GPU's blocks hold at a time have come and gone when one is scanned, and the
-     * cache still has its elements: an H200 took 1.1 to 1.3 times as long at 192, and with i64
-     * 1.1 times at 768. */
-    LAG = 672
+     * cache still has its elements: an H200 took 1.04 times as long at 480, and 1.1 times at
+     * 768. */
+    LAG = 624
 };
 
 bf_cuda_scan_params params_of(const bf_scan_job *job) {
