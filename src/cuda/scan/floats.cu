@@ -272,6 +272,14 @@ template <bf_dtype D> struct float_range {
     }
 };
 
+/* May the result before the next element be that of a state which is -0? Ways that forget the sign
+ * of a zero do not tell. */
+template <class S>
+__device__ __forceinline__ bool may_be_minus_zero(const bf_cuda_scan_params &p, const S &carried) {
+    const uint64_t bits = bf_cuda_element::bits_of(carried.high);
+    return p.exclusive && p.starts != NULL && bits == bf_cuda_element::bits_of(-0.0);
+}
+
 /* 2^this is more than x. */
 __device__ __forceinline__ int exponent_above(double x) {
     return (__double2hiint(x) >> 20 & 2047) - 1022;
@@ -354,7 +362,7 @@ template <bf_dtype D> struct by_pairs {
         sum = {high, ((carried.high - high) + carried.middle) + carried.low};
         sum.join(before);
         margin = error == 0 && is_exact(all.least) ? 0 : error + start * (0x1p-99 * (1 << COUNT));
-        is_sure &= exponent_above(carried.high) < bound;
+        is_sure &= exponent_above(carried.high) < bound && !may_be_minus_zero(p, carried);
     }
     __device__ __forceinline__ void add(typename F::Bits bits) { take(&sum, bits); }
     template <class Usual>
@@ -435,6 +443,7 @@ template <bf_dtype D> struct by_doubles {
     }
     __device__ __forceinline__ void begin(const S &carried, const Sum &before) {
         end();
+        is_sure &= !may_be_minus_zero(p, carried);
         base = (carried.high + before.high) + (before.low + carried.middle);
         own = -0.0;
         const S all = {0, 0, 0, min(carried.least, least), max(carried.most, most)};

@@ -19,7 +19,7 @@ enum {
 const bf_cuda_part_kind scratch_part = {}, words_part = {};
 
 /* The levels of all parts of a kind, in windows with the most. */
-int levels_of(const bf_parts &parts) {
+int most_levels(const bf_parts &parts) {
     int levels = 0;
     for (int i = 0; i < parts.count; i++)
         levels += bf_cuda_joint::window_levels_of(parts.part[i].a + parts.part[i].b,
@@ -121,7 +121,7 @@ bf_status bf_cuda_axis_enqueue_joint(bf_context *context, const bf_cuda_axis_par
     q.axis.along = bf_cuda_axis_is_along(p.at) && !(p.at.length <= FEW && p.at.results >= MANY);
     q.direct = bf_cuda_joint::has_doubles(p.dtype) && p.at.offsets == NULL && !q.axis.along &&
                p.at.length <= LEAST_PIECE_ACROSS;
-    q.levels = q.direct ? 0 : levels_of(parts);
+    q.levels = q.direct ? 0 : most_levels(parts);
     q.blocks =
         bf_cuda_least((int64_t)BF_CUDA_JOINT_LIMBS_BLOCKS * cuda->multiprocessors, units_of(q));
     if (p.at.offsets == NULL) set_pieces(cuda, &q);
