@@ -155,8 +155,8 @@ static void compare_saved(problem *p) {
 
 /* One of the reductions that keep the same sums as p->op. */
 static bf_reduction kin_of(problem *p) {
-    enum { ROWS = 6, MOST = 5 };
-    static const bf_reduction kin[ROWS][MOST + 1] = {
+    enum { ROWS = 6, COLUMNS = 5 };
+    static const bf_reduction kin[ROWS][COLUMNS + 1] = {
         {BF_SUM, BF_MEAN},   {BF_COV, BF_CORR, BF_SLOPE, BF_INTERCEPT, BF_R2},
         {BF_VAR, BF_STD},    {BF_WMEAN, BF_WVAR, BF_WSTD},
         {BF_SUMSQ, BF_NORM}, {BF_SKEW, BF_KURTOSIS}};

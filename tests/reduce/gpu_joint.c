@@ -151,9 +151,9 @@ static double near_an_edge(bool narrow, int spread, uint64_t *seed) {
  * anywhere. */
 static void edges_of_pieces(void **unused) {
     (void)unused;
-    enum { N = 5003, MOST = 44 };
+    enum { N = 5003, WIDEST = 44 };
     uint64_t seed = 5;
-    for (int spread = 1; spread < MOST; spread += is_small() ? 7 : 1)
+    for (int spread = 1; spread < WIDEST; spread += is_small() ? 7 : 1)
         for (int wide = 0; wide < 2; wide++) {
             const bf_dtype dtype = wide ? BF_F64 : BF_F32;
             const size_t at = next_random(&seed) % 4 * bf_dtype_size(dtype);
