@@ -475,6 +475,11 @@ INLINE uint64_t sum_of_lanes(vu64 x) {
     return sum;
 }
 
+/* Modulo 2^64: of data that fit no window the totals are any numbers, which nobody reads. */
+INLINE void add_to_level(int64_t *sum, int64_t x) {
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)x);
+}
+
 /* The totals of a column's sums as those of the window's levels: a sum between two levels is a
  * multiple of the one above, and a rest. */
 INLINE void sums_by_level(input in, int levels, const vu64 *totals, int64_t *sums) {
@@ -486,8 +491,9 @@ INLINE void sums_by_level(input in, int levels, const vu64 *totals, int64_t *sum
     for (int i = 0; i < sums_of(in, levels); i++) {
         const int below = below_top(in, levels, i), l = below / step, more = below % step;
         const int64_t sum = (int64_t)sum_of_lanes(totals[i]);
-        sums[l] += sum >> more;
-        if (more > 0) sums[l + 1] += (sum & (((int64_t)1 << more) - 1)) << (step - more);
+        add_to_level(&sums[l], sum >> more);
+        if (more > 0)
+            add_to_level(&sums[l + 1], (sum & (((int64_t)1 << more) - 1)) << (step - more));
     }
 }
 

@@ -78,8 +78,8 @@ def sources_of(path):
     path = os.path.realpath(path)
     if os.path.basename(path) == "together.cu":
         return set().union(*map(sources_of, re.findall(INCLUDE, text(path), re.M)))
-    template = re.sub(r"_[a-z0-9]+\.cu$", ".cu.in", os.path.relpath(path, BUILD))
-    made = template.endswith(".cu.in") and os.path.exists(os.path.join(ROOT, template))
+    template = os.path.relpath(path, BUILD) + ".in"
+    made = os.path.exists(os.path.join(ROOT, template))
     return {template if made else os.path.relpath(path, ROOT)}
 
 
