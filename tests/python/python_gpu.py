@@ -395,6 +395,19 @@ class Torch(OnGpu):
                     bits_of = bits if function is bitfold.sort else "i8"
                     np.testing.assert_array_equal(found.view(bits_of), expected.view(bits_of))
 
+    def capture(self, calls):
+        """Returns a graph of calls, and what they make in it. All have been made before."""
+        torch = self.module
+        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for call in calls:
+                call()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=side):
+            made = [call() for call in calls]
+        return graph, made
+
     def test_graphs_hold_calls(self):
         torch, _ = self.module, importlib.import_module("bitfold.torch")  # its operators
         x = torch.zeros(50, 400, device="cuda", dtype=torch.float64)
@@ -413,14 +426,7 @@ class Torch(OnGpu):
             lambda: bitfold.histogram(x.to(torch.float32), 5, (0, 1))[1],
         ]  # fmt: skip
         slots, ends = torch.arange(50, device="cuda") % 7, torch.tensor([0, 20, 50], device="cuda")
-        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for call in calls:
-                call()
-        torch.cuda.synchronize()
-        with torch.cuda.graph(graph, stream=side):
-            made = [call() for call in calls]
+        graph, made = self.capture(calls)
         for seed in range(5):
             x.copy_(torch.from_numpy(np.random.default_rng(seed).normal(size=(50, 400))))
             graph.replay()
@@ -436,13 +442,7 @@ class Torch(OnGpu):
             lambda: bitfold.quantile(x, [i / 15 for i in range(16)], axis=0),
             lambda: bitfold.sort(x.to(torch.float16), descending=True), lambda: bitfold.sort(x.view(torch.int32)),
         ]  # fmt: skip
-        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-        with torch.cuda.stream(side):
-            for call in calls:
-                call()
-        torch.cuda.synchronize()
-        with torch.cuda.graph(graph, stream=side):
-            made = [call() for call in calls]
+        graph, made = self.capture(calls)
         for nans in (0, 100):
             data = rng.normal(size=x.numel()).astype("f4")
             data.view("i4")[rng.integers(0, data.size, nans)] = rng.integers(0x7F800001, 0x7FFFFFFF, nans)

@@ -421,8 +421,7 @@ static bf_status write_results(bf_states *s, bf_reduction op, const bf_reduce_op
     bf_axis_call call = {.context = s->context};
     if (s->op == BF_DESCRIBE)
         return bf_fail(s->context, BF_E_ARGUMENT, "descriptions have several values each");
-    if (op != s->op && !(bf_kind_is_sum(bf_kind_of(op, s->dtype)) &&
-                         bf_kind_of(op, s->dtype) == bf_kind_of(s->op, s->dtype)))
+    if (!bf_holds_result(s->op, op, s->dtype))
         return bf_fail(s->context, BF_E_ARGUMENT, "states of %s do not hold the %s",
                        bf_reduction_name(s->op), bf_reduction_name(op));
     bf_status status = bf_axis_read_options(&call, op, s->dtype, options);

@@ -251,7 +251,7 @@ bf_status bf_state_align(bf_state *into, const bf_state *from,
 static bf_status finish_state(const bf_state *s, bf_reduction op, const bf_reduce_options *given,
                               bf_value *value) {
     bf_reduce_options options;
-    if (bf_kind_of(op, s->dtype) != s->kind || (s->kind == BF_KIND_EXTREME && op != s->op))
+    if (!bf_holds_result(s->op, op, s->dtype))
         return bf_fail(s->context, BF_E_ARGUMENT, "a state of %s does not hold the %s",
                        bf_reduction_name(s->op), bf_reduction_name(op));
     bf_status status = bf_read_reduce_options(s->context, op, BF_NONE, given, &options);

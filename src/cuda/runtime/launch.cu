@@ -63,14 +63,12 @@ static cudaError_t allow_shared(const bf_cuda *cuda, const void *kernel,
  * kernel, and a wait for another stream, an early start is not safe: while the host made a stream,
  * that kernel was never said to have ended, and the ones that had begun early waited for ever. */
 static bool follows_own(const bf_cuda *cuda) {
-    const bool own = cuda->stream == cuda->own || cuda->kernels->call == cuda->calls;
-    cuda->kernels->call = cuda->calls;
-    return own;
+    return cuda->stream == cuda->own || cuda->kernels->call == cuda->calls;
 }
 
 cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
                            void **arguments) {
-    const bool follows = follows_own(cuda);
+    const bool may_overlap = shape.overlaps && follows_own(cuda) && cuda->major >= 9;
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -80,7 +78,8 @@ cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shap
     config.dynamicSmemBytes = shape.shared;
     config.stream = cuda->stream;
     config.attrs = &overlap;
-    config.numAttrs = shape.overlaps && follows && cuda->major >= 9 ? 1 : 0;
+    config.numAttrs = may_overlap ? 1 : 0;
+    cuda->kernels->call = cuda->calls;
     cudaError_t error = allow_shared(cuda, kernel, &shape);
     return error == cudaSuccess ? cudaLaunchKernelExC(&config, kernel, arguments) : error;
 }

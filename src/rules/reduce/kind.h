@@ -52,6 +52,12 @@ BF_RULE bf_kind bf_kind_of(bf_reduction op, bf_dtype dtype) {
     }
 }
 
+/* Whether a state of the one reduction holds the result of the other: they keep the same. */
+BF_RULE bool bf_holds_result(bf_reduction kept, bf_reduction op, bf_dtype dtype) {
+    const bf_kind kind = bf_kind_of(op, dtype);
+    return op == kept || (kind != BF_KIND_EXTREME && kind == bf_kind_of(kept, dtype));
+}
+
 BF_RULE bf_result_class bf_class_of(bf_reduction op) {
     switch (op) {
 #define BF_X(id, number, name, state, result, text)                                                \
