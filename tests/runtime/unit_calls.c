@@ -2,7 +2,7 @@
  */
 #include "tests/support/oracle.h"
 
-#include "tests/support/calls.h"
+#include "tests/runtime/calls.h"
 #include "tests/support/unit.h"
 
 #include "api/runtime/enter.h"

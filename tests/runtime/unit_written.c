@@ -1,7 +1,7 @@
 /* What a call was to write, it writes on success only: whatever the data or a lack of memory make
  * it fail.
  * Builds: release, asan, tsan. */
-#include "tests/support/world.h"
+#include "tests/runtime/world.h"
 
 #include "tests/support/failing_malloc.h"
 #include "tests/support/unit.h"

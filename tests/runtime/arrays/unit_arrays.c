@@ -1,7 +1,7 @@
 /* Arrays that no memory can hold, with shapes and strides from anywhere: refused before anything is
  * read, in every call that takes them. UBSan looks for the overflow. */
+#include "tests/runtime/world.h"
 #include "tests/support/unit.h"
-#include "tests/support/world.h"
 
 typedef struct shape_case {
     int ndim;
@@ -55,7 +55,7 @@ static void every_call_refuses_them(void **unused) {
     bf_value v;
     bf_histogram *h = NULL;
     bf_pairs *pairs = NULL;
-    bf_julia_params params = world_julia();
+    bf_julia_params params = w->params;
     params.width = params.height = BF_JULIA_SIDE_MAX;
     for (int i = 0; i < IMPOSSIBLE; i++) {
         bf_array f64 = array_of(&impossible[i], BF_F64, w->doubles);
@@ -106,7 +106,7 @@ static void pairs_are_wider_than_words(void **unused) {
 static void strides_of_single_elements_do_not_matter(void **unused) {
     (void)unused;
     const int64_t strides[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX};
-    bf_julia_params params = world_julia();
+    bf_julia_params params = w->params;
     for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
         bf_array in = {w->doubles, BF_F64, 3, {1, 100, 1}, {strides[i], 2, strides[i]}};
         bf_array out = {w->out_doubles, BF_F64, 3, {1, 100, 1}, {strides[i], -2, strides[i]}};

@@ -1,6 +1,6 @@
 /* Arrow's columns. */
+#include "tests/runtime/world.h"
 #include "tests/support/unit.h"
-#include "tests/support/world.h"
 
 static const char *const formats[][2] = {
     {"b", "bool"}, {"c", "i8"},  {"C", "u8"},  {"s", "i16"}, {"S", "u16"}, {"i", "i32"},

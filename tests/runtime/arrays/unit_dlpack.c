@@ -1,6 +1,6 @@
 /* Arrays to and from DLPack. */
+#include "tests/runtime/world.h"
 #include "tests/support/unit.h"
-#include "tests/support/world.h"
 
 static const int codes[][3] = {
     {BF_BOOL, 6, 8},  {BF_I8, 0, 8},   {BF_I16, 0, 16}, {BF_I32, 0, 32}, {BF_I64, 0, 64},

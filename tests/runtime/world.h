@@ -1,10 +1,10 @@
 /* For tests of calls on one world (calls.h), which is made before the first test of a program. */
-#ifndef BITFOLD_TESTS_SUPPORT_WORLD_H
-#define BITFOLD_TESTS_SUPPORT_WORLD_H
+#ifndef BITFOLD_TESTS_RUNTIME_WORLD_H
+#define BITFOLD_TESTS_RUNTIME_WORLD_H
 
 #include "tests/support/oracle.h"
 
-#include "tests/support/calls.h"
+#include "tests/runtime/calls.h"
 #include "tests/support/unit.h"
 
 static world *w; /* it has two threads */
