@@ -80,8 +80,7 @@ static void check_length(bf_context *context, int64_t n, uint64_t *rng) {
     }
 }
 
-static void short_arrays_have_the_results_of_states(void **unused) {
-    (void)unused;
+TEST(short_arrays_have_the_results_of_states) {
     rules = make_context("generic", 1);
     for (int i = 0; bf_isa_name(i); i++) {
         if (!bf_isa_available(i)) continue;
@@ -97,8 +96,7 @@ static void short_arrays_have_the_results_of_states(void **unused) {
 }
 
 /* A window for the first elements need not hold the others. */
-static void what_a_sample_misses_is_found(void **unused) {
-    (void)unused;
+TEST(what_a_sample_misses_is_found) {
     static double x[4096];
     static const double outliers[] = {0x1p300, 0x1p-300, 0x1p60, 0x1p-1074, NAN, -INFINITY};
     rules = make_context("generic", 1);
@@ -114,10 +112,4 @@ static void what_a_sample_misses_is_found(void **unused) {
     bf_context_destroy(rules);
 }
 
-UNIT_TESTS(at_once) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_arrays_have_the_results_of_states),
-        cmocka_unit_test(what_a_sample_misses_is_found),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(at_once, NULL, NULL)

@@ -100,8 +100,7 @@ static void check_problem(bf_context *context, void *data) {
     check_outputs(&p->out, p->out.status, p->has_fits);
 }
 
-static void every_fibre_has_its_own_result(void **unused) {
-    (void)unused;
+TEST(every_fibre_has_its_own_result) {
     needs_no_threads();
     bf_context *context = make_context(NULL, 1);
     for (uint64_t i = 0; i < CASES; i++) {
@@ -162,8 +161,7 @@ static void check_shape(bf_dtype dtype, data_kind kind, bf_reduction op, int64_t
     free(results);
 }
 
-static void long_fibres_are_shared_out(void **unused) {
-    (void)unused;
+TEST(long_fibres_are_shared_out) {
     static const struct {
         bf_dtype dtype;
         data_kind kind;
@@ -234,8 +232,7 @@ static void check_hard_lines(bf_dtype dtype, bf_reduction op, int64_t length, in
     free(data);
 }
 
-static void lines_that_fit_no_window_are_exact_too(void **unused) {
-    (void)unused;
+TEST(lines_that_fit_no_window_are_exact_too) {
     needs_no_threads();
     static const int64_t lengths[] = {2, 64, 1501};
     static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_NORM};
@@ -250,10 +247,7 @@ static void lines_that_fit_no_window_are_exact_too(void **unused) {
 }
 
 /* Several batches of rows, which threads share. */
-static void many_rows_that_fit_no_window_are_exact_too(void **unused) {
-    (void)unused;
-    check_hard_lines(BF_F32, BF_SUM, 9001, 0);
-}
+TEST(many_rows_that_fit_no_window_are_exact_too) { check_hard_lines(BF_F32, BF_SUM, 9001, 0); }
 
 /* ---- sums at the edges of 64 bits ------------------------------------------------------------ */
 
@@ -291,8 +285,7 @@ static void check_edges(bf_context *context, void *data) {
                      BF_E_OVERFLOW);
 }
 
-static void sums_of_columns_know_their_edges(void **unused) {
-    (void)unused;
+TEST(sums_of_columns_know_their_edges) {
     static uint64_t rows[2][EDGE_COLUMNS];
     for (int is_signed = 0; is_signed < 2; is_signed++) {
         bf_array a = {rows, is_signed ? BF_I64 : BF_U64, 2, {2, EDGE_COLUMNS}, {EDGE_COLUMNS, 1}};
@@ -303,8 +296,7 @@ static void sums_of_columns_know_their_edges(void **unused) {
     }
 }
 
-static void a_call_says_its_strategy(void **unused) {
-    (void)unused;
+TEST(a_call_says_its_strategy) {
     float data[64 * 48] = {1}, results[48];
     const int axis = 0;
     bf_context *context;
@@ -322,14 +314,4 @@ static void a_call_says_its_strategy(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(axes) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fibre_has_its_own_result),
-        cmocka_unit_test(long_fibres_are_shared_out),
-        cmocka_unit_test(lines_that_fit_no_window_are_exact_too),
-        cmocka_unit_test(many_rows_that_fit_no_window_are_exact_too),
-        cmocka_unit_test(sums_of_columns_know_their_edges),
-        cmocka_unit_test(a_call_says_its_strategy),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(axes, NULL, NULL)

@@ -49,8 +49,7 @@ static bf_status reduce_axes(const bf_array *array, const int *axes, int n, cons
     return bf_reduce_axes(c, BF_SUM, array, axes, n, NULL, out, NULL);
 }
 
-static void axes_that_are_none(void **unused) {
-    (void)unused;
+TEST(axes_that_are_none) {
     bf_array out = bf_array_of(BF_F64, values, COLUMNS);
     REFUSED(reduce_axes(&matrix, (int[]){2}, 1, &out), BF_E_ARGUMENT, "axis 2 of an array of 2");
     REFUSED(reduce_axes(&matrix, (int[]){-3}, 1, &out), BF_E_ARGUMENT, "axis -3 of");
@@ -59,8 +58,7 @@ static void axes_that_are_none(void **unused) {
     REFUSED(reduce_axes(&matrix, NULL, -1, &out), BF_E_ARGUMENT, "-1 axes of");
 }
 
-static void operations_that_are_none(void **unused) {
-    (void)unused;
+TEST(operations_that_are_none) {
     int axis = 0;
     bf_array out = bf_array_of(BF_F64, values, COLUMNS), bad = matrix;
     bf_value empty = {.dtype = BF_F32};
@@ -83,8 +81,7 @@ static void operations_that_are_none(void **unused) {
                      BF_NONE);
 }
 
-static void outputs_that_do_not_fit(void **unused) {
-    (void)unused;
+TEST(outputs_that_do_not_fit) {
     int axis = 0;
     bf_array out = bf_array_of(BF_F64, values, COLUMNS + 1), truth = bf_array_of(BF_BOOL, fits, 3);
     REFUSED(reduce_axes(&matrix, &axis, 1, &out), BF_E_SHAPE, "have not the shape");
@@ -105,14 +102,12 @@ static void outputs_that_do_not_fit(void **unused) {
     REFUSED(reduce_axes(&matrix, &axis, 1, &out), BF_E_ARGUMENT, "in the memory of an input");
 }
 
-static void memory_that_repeats_without_end(void **unused) {
-    (void)unused;
+TEST(memory_that_repeats_without_end) {
     bf_array out = {values, BF_F64, 0, {0}, {0}}, many = {x, BF_F64, 1, {BF_REPEATS_MAX + 1}, {0}};
     REFUSED(reduce_axes(&many, (int[]){0}, 1, &out), BF_E_ARGUMENT, "2^40");
 }
 
-static void data_that_are_refused(void **unused) {
-    (void)unused;
+TEST(data_that_are_refused) {
     int axis = 0;
     int64_t big[3][2] = {{1, INT64_MAX}, {2, 1}, {3, 0}};
     double nans[2][2] = {{1, 2}, {3, (double)NAN}};
@@ -136,8 +131,7 @@ static bf_status reduce_segments(const int64_t *offsets, int64_t n) {
     return bf_reduce_segments(c, BF_SUM, &matrix, &places, NULL, &out, NULL);
 }
 
-static void offsets_that_are_wrong(void **unused) {
-    (void)unused;
+TEST(offsets_that_are_wrong) {
     bf_array out = {values, BF_F64, 2, {2, COLUMNS}, {COLUMNS, 1}};
     bf_array few = bf_array_of(BF_I64, (int64_t[]){0, 1}, 2), real = bf_array_of(BF_F64, x, 3);
     REFUSED(reduce_segments((int64_t[]){0, 4, 3}, 3), BF_E_ARGUMENT, "offset 2 is 3");
@@ -158,8 +152,7 @@ static bf_status reduce_index(bf_dtype dtype, const void *index, int64_t slots) 
     return bf_reduce_index(c, BF_SUM, &matrix, &places, NULL, &out, NULL);
 }
 
-static void indices_that_are_wrong(void **unused) {
-    (void)unused;
+TEST(indices_that_are_wrong) {
     REFUSED(reduce_index(BF_I32, (int32_t[]){0, 1, 2, 5, 3, -1}, 5), BF_E_ARGUMENT,
             "index 3 is 5, outside 0 to 4");
     REFUSED(reduce_index(BF_I64, (int64_t[]){0, 1, 2, 4, 3, -1}, 5), BF_E_ARGUMENT,
@@ -170,8 +163,7 @@ static void indices_that_are_wrong(void **unused) {
     REFUSED(reduce_index(BF_I32, (int32_t[ROWS]){0}, BF_SLOTS_MAX + 1), BF_E_ARGUMENT, "2^31");
 }
 
-static void runs_without_room(void **unused) {
-    (void)unused;
+TEST(runs_without_room) {
     int64_t runs = 0, first[2] = {9, 9};
     bf_array keys = bf_array_of(BF_I32, (int32_t[]){1, 1, 2, 3, 3, 3}, 6);
     bf_array out = {values, BF_F64, 2, {3, COLUMNS}, {COLUMNS, 1}};
@@ -187,8 +179,7 @@ static void runs_without_room(void **unused) {
 
 /* ---- on a stream ----------------------------------------------------------------------------- */
 
-static void calls_on_a_stream_tell_what_is_wrong(void **unused) {
-    (void)unused;
+TEST(calls_on_a_stream_tell_what_is_wrong) {
     int64_t wrong = 7;
     double nan = (double)NAN, few[2];
     bf_array offsets = bf_array_of(BF_I64, (int64_t[]){0, 9, 6}, 3);
@@ -228,8 +219,7 @@ static void calls_on_a_stream_tell_what_is_wrong(void **unused) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void memory_that_is_missing(void **unused) {
-    (void)unused;
+TEST(memory_that_is_missing) {
     bf_array index = bf_array_of(BF_I32, (int32_t[]){0, 1, 0, 1, 2, 3}, ROWS);
     bf_array out = {values, BF_F64, 2, {4, COLUMNS}, {1, 4}};
     bf_status status = BF_E_MEMORY;
@@ -250,18 +240,4 @@ static void memory_that_is_missing(void **unused) {
     assert_true(failed > 5);
 }
 
-UNIT_TESTS(axis_refused) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(axes_that_are_none),
-        cmocka_unit_test(operations_that_are_none),
-        cmocka_unit_test(outputs_that_do_not_fit),
-        cmocka_unit_test(memory_that_repeats_without_end),
-        cmocka_unit_test(data_that_are_refused),
-        cmocka_unit_test(offsets_that_are_wrong),
-        cmocka_unit_test(indices_that_are_wrong),
-        cmocka_unit_test(runs_without_room),
-        cmocka_unit_test(calls_on_a_stream_tell_what_is_wrong),
-        cmocka_unit_test(memory_that_is_missing),
-    };
-    return RUN_TESTS(tests, set_up, tear_down);
-}
+UNIT_TESTS(axis_refused, set_up, tear_down)

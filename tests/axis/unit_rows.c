@@ -172,8 +172,7 @@ static void check_problem(bf_context *context, void *data) {
     check_outputs(&p->out, p->out.status, p->has_fits);
 }
 
-static void every_slot_has_its_own_result(void **unused) {
-    (void)unused;
+TEST(every_slot_has_its_own_result) {
     needs_no_threads();
     bf_context *context = make_context(NULL, 1);
     for (uint64_t i = 0; i < CASES; i++) {
@@ -209,8 +208,7 @@ static void check_large(bf_context *context, void *data) {
     free(found);
 }
 
-static void giants_and_hot_slots_are_shared_out(void **unused) {
-    (void)unused;
+TEST(giants_and_hot_slots_are_shared_out) {
     int32_t *x = malloc(LARGE_ROWS * sizeof *x), *index = malloc(LARGE_ROWS * sizeof *index);
     int64_t *offsets = malloc((LARGE_SLOTS + 1) * sizeof *offsets);
     large_problem p = {.expected = calloc(LARGE_SLOTS, sizeof *p.expected)};
@@ -258,8 +256,7 @@ static void check_late(bf_context *context, void *data) {
 }
 
 /* All rows go to the last slot, but for a few between those that are looked at. */
-static void late_specials_are_counted(void **unused) {
-    (void)unused;
+TEST(late_specials_are_counted) {
     static const struct {
         int slot;
         double x;
@@ -292,11 +289,4 @@ static void late_specials_are_counted(void **unused) {
     free(index);
 }
 
-UNIT_TESTS(rows) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_slot_has_its_own_result),
-        cmocka_unit_test(giants_and_hot_slots_are_shared_out),
-        cmocka_unit_test(late_specials_are_counted),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(rows, NULL, NULL)

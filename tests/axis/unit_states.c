@@ -354,8 +354,7 @@ static void merge_back(problem *p, split x) {
     p->states = x.before;
 }
 
-static void states_are_those_of_their_elements(void **state) {
-    (void)state;
+TEST(states_are_those_of_their_elements) {
     for (uint64_t i = 0; i < CASES; i++) {
         uint64_t seed = i;
         problem p;
@@ -387,9 +386,8 @@ static void assert_saved(bf_states *s, const uint8_t *bytes, size_t size) {
 }
 
 /* Trees of some leaves: their parts begin at whole leaves, and merge in any order of neighbours. */
-static void products_of_floats_join_at_leaves(void **state) {
+TEST(products_of_floats_join_at_leaves) {
     enum { COLUMNS = 3, LENGTH = 5 * 4096 + 77 };
-    (void)state;
     double *data = malloc((size_t)LENGTH * COLUMNS * sizeof *data), found[COLUMNS];
     for (uint64_t i = 0; i < 20; i++) {
         uint64_t seed = i;
@@ -430,10 +428,9 @@ static void products_of_floats_join_at_leaves(void **state) {
 }
 
 /* Long fibres, which threads share out. */
-static void a_long_fibre_has_the_bits_of_an_array(void **state) {
+TEST(a_long_fibre_has_the_bits_of_an_array) {
     enum { N = 1500000 };
     static const bf_reduction ops[] = {BF_ARGMIN, BF_ARGMAX, BF_DOT, BF_PROD};
-    (void)state;
     int32_t *data = malloc(N * sizeof *data), *other = malloc(N * sizeof *other);
     uint64_t seed = 7;
     for (int i = 0; i < N; i++) {
@@ -469,8 +466,7 @@ static void a_long_fibre_has_the_bits_of_an_array(void **state) {
     free(other);
 }
 
-static void places_that_do_not_suit_are_refused(void **state) {
-    (void)state;
+TEST(places_that_do_not_suit_are_refused) {
     static const bf_reduction ops[] = {BF_ARGMIN, BF_DESCRIBE, BF_PROD};
     double x[6] = {1, 2, 3, 4, 5, 6};
     int64_t five[2] = {5, 0}, leaf[2] = {4096, 4096}, counts[2];
@@ -513,8 +509,7 @@ static void places_that_do_not_suit_are_refused(void **state) {
 
 /* Empty states that were sought keep their place beside others that are empty; a product of floats
  * is not appended to them, since its elements have indices of their own. */
-static void sought_states_keep_their_place(void **state) {
-    (void)state;
+TEST(sought_states_keep_their_place) {
     static const bf_reduction ops[] = {BF_ARGMIN, BF_DESCRIBE, BF_PROD};
     double x[] = {5, 7};
     char apart[8 * 2 + 1]; /* misaligned */
@@ -563,8 +558,7 @@ static bf_status absorb_far(bf_states *s, int64_t rows) {
 }
 
 /* Many rows for each state, and few: they are absorbed in two ways. */
-static void a_failure_leaves_states_as_they_were(void **state) {
-    (void)state;
+TEST(a_failure_leaves_states_as_they_were) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -603,8 +597,7 @@ static void a_failure_leaves_states_as_they_were(void **state) {
     }
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     bf_context *c = contexts[0];
     bf_states *s = NULL, *other = NULL;
     double x[6] = {1, 2, 3, 4, 5, 6};
@@ -653,8 +646,7 @@ static void wrong_arguments_are_refused(void **state) {
 }
 
 /* Bytes that no states save. */
-static void wrong_bytes_are_refused(void **state) {
-    (void)state;
+TEST(wrong_bytes_are_refused) {
     bf_states *s = NULL, *loaded = NULL;
     size_t size;
     assert_int_equal(bf_states_create(contexts[0], BF_VAR, BF_F64, MANY, &s), BF_OK);
@@ -676,16 +668,4 @@ static void wrong_bytes_are_refused(void **state) {
     bf_states_destroy(loaded);
 }
 
-UNIT_TESTS(states) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_are_those_of_their_elements),
-        cmocka_unit_test(products_of_floats_join_at_leaves),
-        cmocka_unit_test(a_long_fibre_has_the_bits_of_an_array),
-        cmocka_unit_test(places_that_do_not_suit_are_refused),
-        cmocka_unit_test(sought_states_keep_their_place),
-        cmocka_unit_test(a_failure_leaves_states_as_they_were),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(wrong_bytes_are_refused),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(states, make_contexts, destroy_contexts)

@@ -123,8 +123,7 @@ static long run_crowd(int ranks, int functions, long most, rank_work *work, void
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void exchange_is_enough(void **unused) {
-    (void)unused;
+TEST(exchange_is_enough) {
     for (int functions = 1; functions <= 4; functions++) {
         problem *p = make_problem(BF_F64, KIND_NARROW);
         sum_problem s;
@@ -209,8 +208,7 @@ static void check_outcome(const outcome *o, int ranks, bf_status failure, bool *
         }
 }
 
-static void a_carrier_may_fail_at_any_call(void **unused) {
-    (void)unused;
+TEST(a_carrier_may_fail_at_any_call) {
     problem *p = make_problem(BF_F64, KIND_NARROW);
     for (int functions = 1; functions <= 4; functions++) {
         const int step = DATA_SHARE > 1 ? 2 : 1;
@@ -227,8 +225,7 @@ static void a_carrier_may_fail_at_any_call(void **unused) {
     free(p);
 }
 
-static void memory_may_run_out_on_any_rank(void **unused) {
-    (void)unused;
+TEST(memory_may_run_out_on_any_rank) {
 #ifdef SANITIZED
     (void)live, (void)failures;
     leave_out("a sanitizer has its own malloc");
@@ -259,8 +256,7 @@ static bool wait_alone(bf_comm *comm, bf_context *context, void *arg) {
     return true;
 }
 
-static void a_thread_that_leaves_is_not_waited_for(void **unused) {
-    (void)unused;
+TEST(a_thread_that_leaves_is_not_waited_for) {
     for (int first = 0; first < 2; first++) { /* before or after the other one waits */
         bf_context *contexts[2];
         bf_comm *comms[2];
@@ -279,12 +275,4 @@ static void a_thread_that_leaves_is_not_waited_for(void **unused) {
     }
 }
 
-UNIT_TESTS(comm_failing) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exchange_is_enough),
-        cmocka_unit_test(a_carrier_may_fail_at_any_call),
-        cmocka_unit_test(memory_may_run_out_on_any_rank),
-        cmocka_unit_test(a_thread_that_leaves_is_not_waited_for),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(comm_failing, NULL, NULL)

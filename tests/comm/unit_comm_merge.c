@@ -3,8 +3,7 @@
 #include "tests/comm/merges.h"
 #include "tests/support/unit.h"
 
-static void states_merge_to_the_state_of_all(void **unused) {
-    (void)unused;
+TEST(states_merge_to_the_state_of_all) {
     for (int n = 1; n <= RANKS_MOST; n++)
         for (int d = n % CASE_STEP; d < DTYPE_COUNT; d += CASE_STEP) {
             problem *p = make_problem(all_dtypes[d], n % 2 ? KIND_FULL : KIND_CANCEL);
@@ -14,15 +13,13 @@ static void states_merge_to_the_state_of_all(void **unused) {
         }
 }
 
-static void what_one_rank_refuses_all_refuse(void **unused) {
-    (void)unused;
+TEST(what_one_rank_refuses_all_refuse) {
     problem *p = make_problem(BF_F64, KIND_NARROW);
     on_ranks(3, refuse_states, p);
     free(p);
 }
 
-static void many_states_merge_to_those_of_all(void **unused) {
-    (void)unused;
+TEST(many_states_merge_to_those_of_all) {
     for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP) {
         problem *p = make_problem(all_dtypes[d], d % 2 ? KIND_FULL : KIND_CANCEL);
         on_ranks(1 + d % RANKS_MOST, merge_many_states, p);
@@ -31,8 +28,7 @@ static void many_states_merge_to_those_of_all(void **unused) {
     }
 }
 
-static void quantiles_merge_to_those_of_all(void **unused) {
-    (void)unused;
+TEST(quantiles_merge_to_those_of_all) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         problem *p = make_problem(all_dtypes[d], d % 2 ? KIND_FULL : KIND_NARROW);
         on_ranks(1 + d % RANKS_MOST, merge_quantiles, p);
@@ -46,8 +42,7 @@ static void quantiles_merge_to_those_of_all(void **unused) {
 
 /* ---- histograms ------------------------------------------------------------------------------ */
 
-static void histograms_merge_to_that_of_all(void **unused) {
-    (void)unused;
+TEST(histograms_merge_to_that_of_all) {
     for (int n = 1; n <= RANKS_MOST; n += 2) {
         problem *p = make_problem(n % 4 == 1 ? BF_F64 : BF_I8, KIND_NARROW);
         on_ranks(n, merge_counts, p);
@@ -58,8 +53,7 @@ static void histograms_merge_to_that_of_all(void **unused) {
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static void groups_end_on_one_rank_each(void **unused) {
-    (void)unused;
+TEST(groups_end_on_one_rank_each) {
     for (int n = 1; n <= RANKS_MOST; n++) {
         problem *p = make_problem(n % 2 ? BF_F64 : BF_I16, KIND_NARROW);
         on_ranks(n, share_groups, p);
@@ -67,14 +61,4 @@ static void groups_end_on_one_rank_each(void **unused) {
     }
 }
 
-UNIT_TESTS(comm_merge) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_merge_to_the_state_of_all),
-        cmocka_unit_test(what_one_rank_refuses_all_refuse),
-        cmocka_unit_test(many_states_merge_to_those_of_all),
-        cmocka_unit_test(quantiles_merge_to_those_of_all),
-        cmocka_unit_test(histograms_merge_to_that_of_all),
-        cmocka_unit_test(groups_end_on_one_rank_each),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(comm_merge, NULL, NULL)

@@ -4,8 +4,7 @@
 #include "tests/comm/sums.h"
 #include "tests/support/unit.h"
 
-static void sums_are_exact(void **unused) {
-    (void)unused;
+TEST(sums_are_exact) {
     const int64_t sizes[] = {1, 2, 7, 24, 240, 777, 2520};
     const int step = CASE_STEP > 1 ? CASE_STEP : DATA_SHARE > 1 ? 2 : 1;
     for (int d = 0; d < DTYPE_COUNT; d++)
@@ -20,8 +19,7 @@ static void sums_are_exact(void **unused) {
 }
 
 /* More than the scratch holds: several pieces. */
-static void large_arrays_go_in_pieces(void **unused) {
-    (void)unused;
+TEST(large_arrays_go_in_pieces) {
     sum_problem p = {.dtype = BF_I64, .n = 6 * 1000003 / 2, .terms = 4};
     p.data = malloc((size_t)p.n * 4 * 8);
     p.expected = malloc((size_t)p.n * 8);
@@ -33,8 +31,7 @@ static void large_arrays_go_in_pieces(void **unused) {
 
 /* ---- the loops of each ISA ------------------------------------------------------------------- */
 
-static void every_isa_adds_alike(void **unused) {
-    (void)unused;
+TEST(every_isa_adds_alike) {
     needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int k = 0; k < KIND_COUNT && all_dtypes[d] != BF_BOOL; k++) {
@@ -63,17 +60,6 @@ static void every_isa_adds_alike(void **unused) {
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void what_one_rank_refuses_all_refuse(void **unused) {
-    (void)unused;
-    on_ranks(3, refuse_arrays, NULL);
-}
+TEST(what_one_rank_refuses_all_refuse) { on_ranks(3, refuse_arrays, NULL); }
 
-UNIT_TESTS(comm_sum) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact),
-        cmocka_unit_test(large_arrays_go_in_pieces),
-        cmocka_unit_test(every_isa_adds_alike),
-        cmocka_unit_test(what_one_rank_refuses_all_refuse),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(comm_sum, NULL, NULL)

@@ -224,8 +224,7 @@ static void check_ranks(bf_dictionary *d) {
     assert_memory_equal(ranks, wanted.ranks, (size_t)wanted.keys * sizeof *ranks);
 }
 
-static void every_key_has_its_number_and_rank(void **state) {
-    (void)state;
+TEST(every_key_has_its_number_and_rank) {
     needs_no_threads();
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 4 ? 1 : 5)
         for (int threads = 1; threads <= 4; threads += 3) {
@@ -265,12 +264,11 @@ static void check_cycle(int count, const bf_dtype kinds[], const bf_column *cons
 }
 
 /* A table of keys as words has room for 2^15 of them, whose strings have at most 15 bytes. */
-static void many_keys_and_long_ones_have_their_numbers(void **state) {
+TEST(many_keys_and_long_ones_have_their_numbers) {
     enum { MANY = 1 << 17, HALF = MANY / 2, LENGTH = 20 };
     static const bf_dtype kinds[] = {BF_NONE, BF_I32};
     static char bytes[MANY * LENGTH];
     static int32_t offsets[MANY + 1], values[MANY];
-    (void)state;
     bf_strings strings = {sizeof strings, MANY, BF_I32, offsets, bytes};
     const bf_array numbers_of = bf_array_of(BF_I32, values, MANY);
     const bf_column columns[] = {{.size = sizeof(bf_column), .strings = &strings},
@@ -307,13 +305,12 @@ static void check_strings(const bf_dictionary *d, int column, int c) {
     }
 }
 
-static void columns_are_given_back(void **state) {
+TEST(columns_are_given_back) {
     static int64_t found[ROWS], some[3] = {2, 0, 2};
     static char there[ROWS];
     const unsigned used = 0x3d; /* without the floats, whose -0 becomes +0 */
     bf_context *context = context_of(2);
     bf_dictionary *d = dictionary_of(context, used), *lone = dictionary_of(context, 1);
-    (void)state;
     find_answer(used, ROWS);
     encode(d, used, 0, ROWS, BF_I64);
     check_strings(d, 0, 0);
@@ -349,7 +346,7 @@ static void columns_are_given_back(void **state) {
     bf_context_destroy(context);
 }
 
-static void floats_are_given_back_as_keys(void **state) {
+TEST(floats_are_given_back_as_keys) {
     double in[] = {-0.0, NAN, -NAN, 0.0, 2}, values[3];
     int64_t out[5];
     bf_context *context = context_of(1);
@@ -357,7 +354,6 @@ static void floats_are_given_back_as_keys(void **state) {
     const bf_array x = bf_array_of(BF_F64, in, 5), y = bf_array_of(BF_I64, out, 5);
     const bf_array keys = bf_array_of(BF_F64, values, 3);
     const bf_column column = {.size = sizeof column, .numbers = &x};
-    (void)state;
     assert_int_equal(bf_dictionary_encode(d, (const bf_column *[]){&column}, &y), BF_OK);
     assert_memory_equal(out, ((int64_t[]){0, 1, 1, 0, 2}), sizeof out);
     assert_int_equal(bf_dictionary_values(d, 0, NULL, &keys, NULL), BF_OK);
@@ -366,9 +362,8 @@ static void floats_are_given_back_as_keys(void **state) {
     bf_context_destroy(context);
 }
 
-static void finding_adds_nothing(void **state) {
+TEST(finding_adds_nothing) {
     bf_context *context = context_of(2);
-    (void)state;
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 3 : 25) {
         bf_dictionary *d = dictionary_of(context, used);
         find_answer(used, ROWS);
@@ -388,9 +383,8 @@ static void finding_adds_nothing(void **state) {
     bf_context_destroy(context);
 }
 
-static void merged_keys_have_both_numbers(void **state) {
+TEST(merged_keys_have_both_numbers) {
     bf_context *context = context_of(2), *other = context_of(1);
-    (void)state;
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 2 : 24) {
         static int64_t both[ROWS];
         bf_dictionary *a = dictionary_of(context, used), *b = dictionary_of(other, used);
@@ -410,8 +404,7 @@ static void merged_keys_have_both_numbers(void **state) {
     bf_context_destroy(other);
 }
 
-static void without_memory_a_dictionary_stays(void **state) {
-    (void)state;
+TEST(without_memory_a_dictionary_stays) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -440,7 +433,7 @@ static void without_memory_a_dictionary_stays(void **state) {
         }
 }
 
-static void a_cancelled_call_leaves_no_key(void **state) {
+TEST(a_cancelled_call_leaves_no_key) {
     bf_context *context = context_of(1);
     bf_dictionary *d = dictionary_of(context, 1);
     const int32_t offsets[] = {0, 0};
@@ -453,7 +446,6 @@ static void a_cancelled_call_leaves_no_key(void **state) {
     bf_array y = bf_array_of(BF_I64, &number, 1);
     bf_status status = BF_E_CANCELLED;
     witness w;
-    (void)state;
     for (int at = 1; status == BF_E_CANCELLED; at++) {
         begin_watch(&w, context, 0, at);
         status = bf_dictionary_encode(d, columns, &y);
@@ -466,7 +458,7 @@ static void a_cancelled_call_leaves_no_key(void **state) {
     bf_context_destroy(context);
 }
 
-static void bad_input_is_refused(void **state) {
+TEST(bad_input_is_refused) {
     bf_context *context = context_of(1);
     bf_dictionary *d = dictionary_of(context, 1), *other = NULL;
     int32_t offsets[] = {0, 2, 1, 3};
@@ -478,7 +470,6 @@ static void bad_input_is_refused(void **state) {
     bf_array y = bf_array_of(BF_I64, out, 3), two = bf_array_of(BF_I64, out, 2);
     bf_array floating = bf_array_of(BF_F64, out, 3);
     const bf_dtype pair[] = {BF_PAIR}, number[] = {BF_I32};
-    (void)state;
     assert_int_equal(bf_dictionary_encode(d, columns, &y), BF_E_ARGUMENT);
     assert_string_equal(bf_context_message(context),
                         "offset 2 of the strings is 1, less than the one before");
@@ -510,17 +501,4 @@ static void bad_input_is_refused(void **state) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(dictionary) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_has_its_number_and_rank),
-        cmocka_unit_test(many_keys_and_long_ones_have_their_numbers),
-        cmocka_unit_test(columns_are_given_back),
-        cmocka_unit_test(floats_are_given_back_as_keys),
-        cmocka_unit_test(finding_adds_nothing),
-        cmocka_unit_test(merged_keys_have_both_numbers),
-        cmocka_unit_test(without_memory_a_dictionary_stays),
-        cmocka_unit_test(a_cancelled_call_leaves_no_key),
-        cmocka_unit_test(bad_input_is_refused),
-    };
-    return RUN_TESTS(tests, make_rows, NULL);
-}
+UNIT_TESTS(dictionary, make_rows, NULL)

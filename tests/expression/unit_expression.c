@@ -72,8 +72,7 @@ static void check_operation(bf_context *context, void *data) {
     bf_expression_destroy(e);
 }
 
-static void operations_are_those_of_map(void **unused) {
-    (void)unused;
+TEST(operations_are_those_of_map) {
     uint64_t seed = 1;
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         for (int pair = 0; pair < DTYPE_COUNT * DTYPE_COUNT; pair += 5 * DATA_SHARE * CASE_STEP) {
@@ -214,8 +213,7 @@ static void fill_pair(bf_dtype dtype, int64_t n, data_kind kind, uint64_t *seed)
             store_bits(inputs[1] + 1 + (size_t)i * bytes, bytes, 1);
 }
 
-static void operations_that_map_lacks(void **unused) {
-    (void)unused;
+TEST(operations_that_map_lacks) {
     uint64_t seed = 2;
     for (int d = 1; d < DTYPE_COUNT; d++) {
         const bf_dtype t = all_dtypes[d];
@@ -327,8 +325,7 @@ static void check_samples(bf_context *context, void *data) {
     }
 }
 
-static void expressions_are_rounded_operation_by_operation(void **unused) {
-    (void)unused;
+TEST(expressions_are_rounded_operation_by_operation) {
     int64_t n = MOST;
     for (int k = 0; k < 3; k++) fill(BF_F64, inputs[k], n, KIND_NARROW, 3 + (uint64_t)k);
     on_every_context(check_samples, &n);
@@ -399,15 +396,11 @@ static void check_needs(bf_context *context, void *data) {
     }
 }
 
-static void what_is_not_needed_does_not_fail(void **unused) {
-    (void)unused;
-    on_every_context(check_needs, NULL);
-}
+TEST(what_is_not_needed_does_not_fail) { on_every_context(check_needs, NULL); }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static void arrays_of_any_strides(void **unused) {
-    (void)unused;
+TEST(arrays_of_any_strides) {
     enum { ROWS = 70, COLUMNS = 41 };
     static double a[ROWS * COLUMNS], b[COLUMNS], out[ROWS * COLUMNS * 2];
     const bf_dtype dtypes[] = {BF_F64, BF_F64};
@@ -439,8 +432,7 @@ static void arrays_of_any_strides(void **unused) {
     bf_context_destroy(context);
 }
 
-static void arguments_are_checked(void **unused) {
-    (void)unused;
+TEST(arguments_are_checked) {
     double a[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     float f[8];
     uint8_t t[8];
@@ -493,14 +485,4 @@ static void arguments_are_checked(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_are_those_of_map),
-        cmocka_unit_test(operations_that_map_lacks),
-        cmocka_unit_test(expressions_are_rounded_operation_by_operation),
-        cmocka_unit_test(what_is_not_needed_does_not_fail),
-        cmocka_unit_test(arrays_of_any_strides),
-        cmocka_unit_test(arguments_are_checked),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression, NULL, NULL)

@@ -267,8 +267,7 @@ static void check_samples(bf_context *context, void *data) {
     }
 }
 
-static void nulls_and_strings(void **unused) {
-    (void)unused;
+TEST(nulls_and_strings) {
     table_columns *c = malloc(sizeof *c);
     assert_non_null(c);
     for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -302,8 +301,7 @@ static void refuse(bf_context *context, const char *text, const table_columns *c
         fail_msg("%s: %d, %s", text, found, bf_context_message(context));
 }
 
-static void what_is_needed_fails_where_others_are_null(void **unused) {
-    (void)unused;
+TEST(what_is_needed_fails_where_others_are_null) {
     table_columns *c = malloc(sizeof *c);
     assert_non_null(c);
     bf_context *context = make_context(NULL, 1);
@@ -324,8 +322,7 @@ static void what_is_needed_fails_where_others_are_null(void **unused) {
     free(c);
 }
 
-static void wrong_columns_and_texts_are_refused(void **unused) {
-    (void)unused;
+TEST(wrong_columns_and_texts_are_refused) {
     static const char strings[] = "strings are compared with strings, chosen, and taken by "
                                   "functions of strings; there is nothing else";
     table_columns *c = malloc(sizeof *c);
@@ -359,8 +356,7 @@ static void wrong_columns_and_texts_are_refused(void **unused) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void names_of_a_text(void **unused) {
-    (void)unused;
+TEST(names_of_a_text) {
     static const struct {
         const char *text, *names; /* with | between */
         const char *kinds;        /* a letter each */
@@ -415,12 +411,4 @@ static void names_of_a_text(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_columns) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nulls_and_strings),
-        cmocka_unit_test(what_is_needed_fails_where_others_are_null),
-        cmocka_unit_test(wrong_columns_and_texts_are_refused),
-        cmocka_unit_test(names_of_a_text),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_columns, NULL, NULL)

@@ -141,10 +141,7 @@ static void look_at_results(bf_context *context, void *unused) {
         }
 }
 
-static void functions_of_rows(void **unused) {
-    (void)unused;
-    on_every_context(look_at_results, NULL);
-}
+TEST(functions_of_rows) { on_every_context(look_at_results, NULL); }
 
 /* ---- rounding -------------------------------------------------------------------------------- */
 
@@ -210,15 +207,13 @@ static void look_at_rounding(bf_context *context, int digits) {
     }
 }
 
-static void floats_are_rounded_exactly(void **unused) {
-    (void)unused;
+TEST(floats_are_rounded_exactly) {
     bf_context *context = make_context(NULL, 1);
     for (int digits = -18; digits <= 18; digits++) look_at_rounding(context, digits);
     bf_context_destroy(context);
 }
 
-static void integers_that_do_not_fit(void **unused) {
-    (void)unused;
+TEST(integers_that_do_not_fit) {
     static const char *const name = "x";
     static const int8_t x[] = {125, -128, 4};
     static const bf_dtype dtype = BF_I8;
@@ -289,10 +284,7 @@ static void look_at_library(bf_context *context, void *unused) {
     }
 }
 
-static void functions_of_the_c_library(void **unused) {
-    (void)unused;
-    on_every_context(look_at_library, NULL);
-}
+TEST(functions_of_the_c_library) { on_every_context(look_at_library, NULL); }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
@@ -313,8 +305,7 @@ static const char *const refused[][2] = {
     {"log(b, 2)", "character 6: the function takes 1 argument"},
 };
 
-static void what_is_refused(void **unused) {
-    (void)unused;
+TEST(what_is_refused) {
     bf_context *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         bf_expression *e = NULL;
@@ -330,8 +321,7 @@ static void what_is_refused(void **unused) {
 }
 
 /* Arrays cannot tell of a NULL. */
-static void a_null_of_arrays_is_an_error(void **unused) {
-    (void)unused;
+TEST(a_null_of_arrays_is_an_error) {
     static const char *const name = "x";
     static const bf_dtype dtype = BF_F64;
     static const double x[] = {1, 2, 3};
@@ -348,11 +338,4 @@ static void a_null_of_arrays_is_an_error(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_function) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_rows),        cmocka_unit_test(floats_are_rounded_exactly),
-        cmocka_unit_test(integers_that_do_not_fit), cmocka_unit_test(functions_of_the_c_library),
-        cmocka_unit_test(what_is_refused),          cmocka_unit_test(a_null_of_arrays_is_an_error),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_function, NULL, NULL)

@@ -145,13 +145,9 @@ static void decimals(bf_context *context, void *unused) {
         check(context, rounded_once[i][0], scales, 0, rounded_once[i][1]);
 }
 
-static void decimals_are_exact_or_rounded_once(void **unused) {
-    (void)unused;
-    on_every_context(decimals, NULL);
-}
+TEST(decimals_are_exact_or_rounded_once) { on_every_context(decimals, NULL); }
 
-static void without_scales_numbers_are_doubles(void **unused) {
-    (void)unused;
+TEST(without_scales_numbers_are_doubles) {
     bf_context *context = make_context(NULL, 1);
     check(context, "0.1 + 0.2", NULL, 0, "0.30000000000000004");
     check(context, "n * 0.1 + n * 0.2", NULL, 0, "1.2000000000000002");
@@ -202,13 +198,9 @@ static void rounding(bf_context *context, void *unused) {
     }
 }
 
-static void every_number_is_rounded_once(void **unused) {
-    (void)unused;
-    on_every_context(rounding, NULL);
-}
+TEST(every_number_is_rounded_once) { on_every_context(rounding, NULL); }
 
-static void reductions_have_the_scale(void **unused) {
-    (void)unused;
+TEST(reductions_have_the_scale) {
     static const int64_t x[] = {1, 25, -7}, y[] = {2, 40, 8};
     bf_context *context = make_context(NULL, 2);
     const bf_array a = bf_array_of(BF_I64, x, 3), b = bf_array_of(BF_I64, y, 3);
@@ -256,8 +248,7 @@ static void check_failure(bf_context *context, const char *text, const char *why
 }
 
 /* INT64_MAX has no 64-bit value in tenths. */
-static void comparisons_do_not_wrap_around(void **unused) {
-    (void)unused;
+TEST(comparisons_do_not_wrap_around) {
     static const int64_t n_units[] = {9, INT64_MAX, INT64_MIN}, b_tenths[] = {91, 1, INT64_MAX};
     static const bf_overflow_policy policies[] = {BF_OVERFLOW_WRAP, BF_OVERFLOW_SATURATE};
     static const char *const less[] = {"n < b", "b > n"};
@@ -280,8 +271,7 @@ static void comparisons_do_not_wrap_around(void **unused) {
     bf_context_destroy(context);
 }
 
-static void what_does_not_fit_is_refused(void **unused) {
-    (void)unused;
+TEST(what_does_not_fit_is_refused) {
     bf_context *context = make_context(NULL, 1);
     check_refused(context, "n + a**10", BF_E_OVERFLOW,
                   "character 6: the result has 20 digits behind the point, more than 18");
@@ -311,14 +301,4 @@ static void what_does_not_fit_is_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_scale) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decimals_are_exact_or_rounded_once),
-        cmocka_unit_test(without_scales_numbers_are_doubles),
-        cmocka_unit_test(every_number_is_rounded_once),
-        cmocka_unit_test(reductions_have_the_scale),
-        cmocka_unit_test(comparisons_do_not_wrap_around),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_scale, NULL, NULL)

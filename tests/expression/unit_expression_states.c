@@ -57,8 +57,7 @@ static void check_states(bf_context *context, void *data) {
     bf_expression_destroy(e);
 }
 
-static void states_absorb_what_is_computed(void **unused) {
-    (void)unused;
+TEST(states_absorb_what_is_computed) {
     fill(BF_F64, long_a, LONG, KIND_NARROW, 11);
     fill(BF_F64, long_b, LONG, KIND_FULL, 12);
     on_every_context(check_states, "(a - b)**2");
@@ -114,8 +113,7 @@ static void check_sums_of_kind(int kind) {
     on_every_context(check_sums, &kind);
 }
 
-static void sums_of_terms_are_those_of_results(void **unused) {
-    (void)unused;
+TEST(sums_of_terms_are_those_of_results) {
     static const double rare[] = {NAN, INFINITY, -INFINITY, -0.0, 0x1p-1074, 0x1p1023, 0x1p-600};
     const int step = DATA_SHARE > 1 ? 5 : 1; /* another kind in each half */
     for (int kind = 0; kind < 2 * KIND_COUNT; kind += step) {
@@ -184,8 +182,7 @@ static void check_large_results(bf_context *context, void *data) {
     check_large(context, "(a - b)*a", dtype, 70001);
 }
 
-static void large_results_are_those_of_parts(void **unused) {
-    (void)unused;
+TEST(large_results_are_those_of_parts) {
     static const bf_dtype dtypes[] = {BF_F32, BF_F64};
     for (int i = 0; i < 3; i++) large[i] = malloc(sizeof(float) * (LARGE + 4));
     for (int i = 0; i < 2; i++) {
@@ -202,8 +199,7 @@ static void large_results_are_those_of_parts(void **unused) {
     for (int i = 0; i < 3; i++) free(large[i]);
 }
 
-static void a_failure_leaves_the_state_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_failure_leaves_the_state_as_it_was) {
     static int32_t x[LONG];
     bf_context *context = make_context(NULL, 2);
     const bf_dtype dtype = BF_I32;
@@ -225,8 +221,7 @@ static void a_failure_leaves_the_state_as_it_was(void **unused) {
 }
 
 /* Numbers alone: as many results as the columns given have elements, or one. */
-static void expressions_without_columns(void **unused) {
-    (void)unused;
+TEST(expressions_without_columns) {
     bf_context *context = make_context(NULL, 1);
     const bf_dtype dtype = BF_F64;
     const bf_array a = bf_array_of(BF_F64, long_a, 5), *given = &a, *missing = NULL;
@@ -245,13 +240,4 @@ static void expressions_without_columns(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_states) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(states_absorb_what_is_computed),
-        cmocka_unit_test(sums_of_terms_are_those_of_results),
-        cmocka_unit_test(large_results_are_those_of_parts),
-        cmocka_unit_test(a_failure_leaves_the_state_as_it_was),
-        cmocka_unit_test(expressions_without_columns),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_states, NULL, NULL)

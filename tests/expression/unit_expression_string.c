@@ -149,10 +149,7 @@ static void look_at_results(bf_context *context, void *unused) {
         }
 }
 
-static void strings_of_rows(void **unused) {
-    (void)unused;
-    on_every_context(look_at_results, NULL);
-}
+TEST(strings_of_rows) { on_every_context(look_at_results, NULL); }
 
 /* ---- many rows ------------------------------------------------------------------------------- */
 
@@ -205,14 +202,10 @@ static void look_at_many(bf_context *context, void *unused) {
     bf_expression_destroy(e);
 }
 
-static void many_rows(void **unused) {
-    (void)unused;
-    on_every_context(look_at_many, NULL);
-}
+TEST(many_rows) { on_every_context(look_at_many, NULL); }
 
 /* A zero byte is a byte as others are, but for the dot of a pattern. */
-static void zero_bytes(void **unused) {
-    (void)unused;
+TEST(zero_bytes) {
     static const struct {
         const char *text;
         int64_t wanted;
@@ -260,8 +253,7 @@ static const char *const refused[][2] = {
     {"s =~ 'a' =~ 'b'", "character 10: comparisons do not follow each other: join them by &&"},
 };
 
-static void what_is_refused(void **unused) {
-    (void)unused;
+TEST(what_is_refused) {
     bf_context *context = make_context(NULL, 1);
     bf_expression *e = NULL;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -290,8 +282,7 @@ static void what_is_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-static void names_of_strings(void **unused) {
-    (void)unused;
+TEST(names_of_strings) {
     static const char *const texts[] = {"length(x)",
                                         "x =~ 'a'",
                                         "lower(x) == 'a'",
@@ -311,11 +302,4 @@ static void names_of_strings(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_string) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_of_rows),  cmocka_unit_test(many_rows),
-        cmocka_unit_test(zero_bytes),       cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(names_of_strings),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_string, NULL, NULL)

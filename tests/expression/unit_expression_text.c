@@ -26,8 +26,7 @@ static void check_value(const char *text, bf_dtype dtype, bf_dtype wanted, doubl
     bf_context_destroy(context);
 }
 
-static void numbers_take_the_dtype_of_columns(void **unused) {
-    (void)unused;
+TEST(numbers_take_the_dtype_of_columns) {
     check_value("a + 1", BF_I8, BF_I8, 5, 6);
     check_value("a + 1.0", BF_I8, BF_F64, 5, 6);
     check_value("a + 1.0", BF_F32, BF_F32, 5, 6);
@@ -55,8 +54,7 @@ static void numbers_take_the_dtype_of_columns(void **unused) {
 
 /* ---- wrong texts ----------------------------------------------------------------------------- */
 
-static void wrong_texts_are_refused_at_their_place(void **unused) {
-    (void)unused;
+TEST(wrong_texts_are_refused_at_their_place) {
     static const struct {
         const char *text;
         int position;
@@ -141,8 +139,7 @@ static char *nested_text(int n, const char *before, const char *middle, const ch
     return text;
 }
 
-static void nesting_is_bounded(void **unused) {
-    (void)unused;
+TEST(nesting_is_bounded) {
     static const struct {
         int n;
         const char *before, *behind, *why;
@@ -189,8 +186,7 @@ static void nesting_is_bounded(void **unused) {
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Numbers are those that C reads, whose library rounds them once. */
-static void numbers_are_rounded_once(void **unused) {
-    (void)unused;
+TEST(numbers_are_rounded_once) {
     static const char *const texts[] = {
         "0.1",
         "1e23",
@@ -243,8 +239,7 @@ static void numbers_are_rounded_once(void **unused) {
 }
 
 /* The caller's rounding mode changes neither numbers nor results. */
-static void the_environment_does_not_show(void **unused) {
-    (void)unused;
+TEST(the_environment_does_not_show) {
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     const double wanted = 0.1;
     for (int i = 0; i < 3; i++) {
@@ -255,13 +250,4 @@ static void the_environment_does_not_show(void **unused) {
     fesetround(FE_TONEAREST);
 }
 
-UNIT_TESTS(expression_text) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_take_the_dtype_of_columns),
-        cmocka_unit_test(wrong_texts_are_refused_at_their_place),
-        cmocka_unit_test(nesting_is_bounded),
-        cmocka_unit_test(numbers_are_rounded_once),
-        cmocka_unit_test(the_environment_does_not_show),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_text, NULL, NULL)

@@ -116,10 +116,7 @@ static void look_at_results(bf_context *context, void *unused) {
         for (int wide = 0; wide < 2; wide++) check(context, results[i][0], wide, results[i][1]);
 }
 
-static void times_are_exact(void **unused) {
-    (void)unused;
-    on_every_context(look_at_results, NULL);
-}
+TEST(times_are_exact) { on_every_context(look_at_results, NULL); }
 
 static const struct {
     const char *text;
@@ -151,8 +148,7 @@ static const struct {
     {"trunc(d)", BF_E_ARGUMENT, "character 8: the function takes 2 arguments"},
 };
 
-static void what_times_do_not_have_is_refused(void **unused) {
-    (void)unused;
+TEST(what_times_do_not_have_is_refused) {
     bf_context *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         bf_expression *e = NULL;
@@ -265,10 +261,7 @@ static void look_at_all_parts(bf_context *context, void *unused) {
             look_at_parts(context, scale, wide);
 }
 
-static void parts_are_those_of_the_calendar(void **unused) {
-    (void)unused;
-    on_every_context(look_at_all_parts, NULL);
-}
+TEST(parts_are_those_of_the_calendar) { on_every_context(look_at_all_parts, NULL); }
 
 /* What the C library says of the same time of the first 400 years from 1970 on: all have the same
  * calendar. */
@@ -327,14 +320,10 @@ static void look_at_borders(bf_context *context, void *unused) {
     }
 }
 
-static void parts_are_exact_where_loops_end(void **unused) {
-    (void)unused;
-    on_every_context(look_at_borders, NULL);
-}
+TEST(parts_are_exact_where_loops_end) { on_every_context(look_at_borders, NULL); }
 
 /* A condition that is not met needs no part. */
-static void times_that_are_too_far_have_no_parts(void **unused) {
-    (void)unused;
+TEST(times_that_are_too_far_have_no_parts) {
     static const int64_t z[] = {0, INT64_MIN, INT64_MAX};
     const bf_array at = bf_array_of(BF_I64, z, 3);
     const bf_array *const columns[COLUMNS] = {NULL, NULL, &at};
@@ -421,13 +410,9 @@ static void look_at_any(bf_context *context, void *unused) {
     }
 }
 
-static void a_column_without_a_value_is_what_it_meets(void **unused) {
-    (void)unused;
-    on_every_context(look_at_any, NULL);
-}
+TEST(a_column_without_a_value_is_what_it_meets) { on_every_context(look_at_any, NULL); }
 
-static void names_that_meet_times(void **unused) {
-    (void)unused;
+TEST(names_that_meet_times) {
     static const struct {
         const char *text;
         int kind;
@@ -455,15 +440,4 @@ static void names_that_meet_times(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_time) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_exact),
-        cmocka_unit_test(what_times_do_not_have_is_refused),
-        cmocka_unit_test(parts_are_those_of_the_calendar),
-        cmocka_unit_test(parts_are_exact_where_loops_end),
-        cmocka_unit_test(times_that_are_too_far_have_no_parts),
-        cmocka_unit_test(a_column_without_a_value_is_what_it_meets),
-        cmocka_unit_test(names_that_meet_times),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_time, NULL, NULL)

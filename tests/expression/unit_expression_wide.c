@@ -371,8 +371,7 @@ static void compare_results(bf_context *context, void *given) {
     bf_expression_destroy(e);
 }
 
-static void random_programs(void **unused) {
-    (void)unused;
+TEST(random_programs) {
     static data d;
     static answers a;
     uint64_t seed = 11;
@@ -464,8 +463,7 @@ static void compare_scales(bf_context *context, const data *d, const int own[COL
 }
 
 /* Columns of all scales have an order, whatever is done where a result does not fit. */
-static void comparisons_never_fail(void **unused) {
-    (void)unused;
+TEST(comparisons_never_fail) {
     static data d;
     static int orders[ROWS];
     uint64_t seed = 3;
@@ -524,8 +522,7 @@ static void round_once_of(bf_context *context, void *given) {
     }
 }
 
-static void every_number_is_rounded_once(void **unused) {
-    (void)unused;
+TEST(every_number_is_rounded_once) {
     static data d;
     uint64_t seed = 5;
     fill_data(&d, 300, 126, false, &seed);
@@ -572,8 +569,7 @@ static void sum_results(bf_context *context, void *given) {
     bf_expression_destroy(e);
 }
 
-static void results_are_reduced(void **unused) {
-    (void)unused;
+TEST(results_are_reduced) {
     static data d;
     uint64_t seed = 9;
     fill_data(&d, ROWS, 110, false, &seed);
@@ -604,8 +600,7 @@ static const char *status_of(bf_context *context, const char *text,
     return st == BF_OK ? "done" : bf_context_message(context);
 }
 
-static void limits(void **unused) {
-    (void)unused;
+TEST(limits) {
     const bf_expression_options options[] = {
         BF_EXPRESSION_OPTIONS(.scales = scales, .wide = 1),
         BF_EXPRESSION_OPTIONS(.scales = scales),
@@ -645,8 +640,7 @@ static void limits(void **unused) {
 }
 
 /* The other policies: modulo 2^128, and the nearest of 38 digits. */
-static void policies(void **unused) {
-    (void)unused;
+TEST(policies) {
     const wide nines = (wide)10000000000000000000u * 10000000000000000000u - 1;
     wide a[] = {nines, -nines, 3}, results[3];
     const bf_array x = bf_array_of(BF_I128, a, 3), out = bf_array_of(BF_I128, results, 3);
@@ -669,8 +663,7 @@ static void policies(void **unused) {
 }
 
 /* Strides, and an output that is an input. */
-static void in_place(void **unused) {
-    (void)unused;
+TEST(in_place) {
     wide a[4] = {1, 2, 3, 4}, reversed[4];
     bf_context *context = make_context(NULL, 1);
     bf_expression *e = parse_wide(context, "a * 10000000000000000000 + a");
@@ -691,15 +684,4 @@ static void in_place(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(expression_wide) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),
-        cmocka_unit_test(comparisons_never_fail),
-        cmocka_unit_test(every_number_is_rounded_once),
-        cmocka_unit_test(results_are_reduced),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(policies),
-        cmocka_unit_test(in_place),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(expression_wide, NULL, NULL)

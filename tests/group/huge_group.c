@@ -92,28 +92,23 @@ static void check_counts(bf_dtype dtype, int64_t n, number_rule *rule, int64_t g
     huge_free(&h);
 }
 
-static void counts_past_32_bits(void **unused) {
-    (void)unused;
+TEST(counts_past_32_bits) {
     check_counts(BF_U8, PAST_32_BITS_IN_A_GROUP, mostly_sevens, FEW);
     check_counts(BF_U64, PAST_31_BITS, few_keys, FEW);
 }
 
-static void many_groups(void **unused) {
-    (void)unused;
-    check_counts(BF_U32, PAST_31_BITS, many_keys, MANY);
-}
+TEST(many_groups) { check_counts(BF_U32, PAST_31_BITS, many_keys, MANY); }
 
 /* ---- aggregates ------------------------------------------------------------------------------ */
 
 enum { AGGREGATES = 4 };
 
-static void aggregates(void **unused) {
+TEST(aggregates) {
     static const bf_aggregate kinds[AGGREGATES] = {
         {BF_SUM, BF_F32}, {BF_VAR, BF_F32}, {BF_MIN, BF_F32}, {BF_MAX, BF_F32}};
     static integer_sums sums[FEW];
     static int64_t least[FEW], greatest[FEW];
     static bf_value values[AGGREGATES][FEW];
-    (void)unused;
     periodic keys = huge_of(BF_U8, PAST_31_BITS, few_keys);
     periodic x = marked_huge(BF_F32, keys.n, some_number);
     int64_t *counts = count_keys(&keys, FEW);
@@ -162,9 +157,8 @@ static void aggregates(void **unused) {
 /* ---- joins ----------------------------------------------------------------------------------- */
 
 /* Two rows beyond 31 bits have a key that the other side has, one of them in two rows. */
-static void pairs_past_31_bits(void **unused) {
+TEST(pairs_past_31_bits) {
     static const uint32_t others[] = {FEW + 1, FEW, 4000000, FEW};
-    (void)unused;
     need_memory(20);
     periodic h = keys_of(BF_U32, PAST_31_BITS, few_keys, FEW);
     const bf_array a = array_of(&h), b = bf_array_of(BF_U32, others, 4);
@@ -180,12 +174,4 @@ static void pairs_past_31_bits(void **unused) {
     huge_free(&h);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_past_32_bits),
-        cmocka_unit_test(many_groups),
-        cmocka_unit_test(aggregates),
-        cmocka_unit_test(pairs_past_31_bits),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

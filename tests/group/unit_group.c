@@ -110,8 +110,7 @@ static void fail_everywhere(int threads, int64_t n, bool merge) {
     bf_context_destroy(context);
 }
 
-static void a_failure_leaves_groups_as_they_were(void **state) {
-    (void)state;
+TEST_WITH(a_failure_leaves_groups_as_they_were, make_rows, NULL) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -121,8 +120,7 @@ static void a_failure_leaves_groups_as_they_were(void **state) {
     }
 }
 
-static void threads_and_chunks_change_no_bit(void **state) {
-    (void)state;
+TEST_WITH(threads_and_chunks_change_no_bit, make_rows, NULL) {
     bf_context *one = context_of(1);
     bf_groups *g = groups_of(one);
     if (!SEVERAL_THREADS) assert_int_equal(absorb(g, 0, ROWS), BF_OK);
@@ -179,8 +177,7 @@ static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span
 }
 
 /* What is numbered by its rank alone, what is not, and what is no more. */
-static void keys_near_to_each_other_are_counted(void **state) {
-    (void)state;
+TEST(keys_near_to_each_other_are_counted) {
     static const uint64_t spans[] = {5, 3 * BF_DIRECT_RANKS / 4, 3 * BF_DIRECT_RANKS / 4 + 1};
     for (int s = 0; s < 3; s++)
         for (int far = 0; far < 2; far += 1 + SEVERAL_THREADS)
@@ -194,8 +191,7 @@ static void keys_near_to_each_other_are_counted(void **state) {
 }
 
 /* Every rank is a key's, in the order of the keys. */
-static void ranks_are_in_the_order_of_keys(void **state) {
-    (void)state;
+TEST(ranks_are_in_the_order_of_keys) {
     needs_no_threads();
     static const bf_dtype narrow[] = {BF_BOOL, BF_I8, BF_U8, BF_I16, BF_U16, BF_F16, BF_BF16};
     for (int d = 0; d < 7; d++) {
@@ -212,8 +208,7 @@ static void ranks_are_in_the_order_of_keys(void **state) {
     }
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     bf_context *context = context_of(1);
     bf_groups *g = NULL;
     bf_pairs *pairs = NULL;
@@ -228,13 +223,4 @@ static void wrong_arguments_are_refused(void **state) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_failure_leaves_groups_as_they_were, make_rows),
-        cmocka_unit_test_setup(threads_and_chunks_change_no_bit, make_rows),
-        cmocka_unit_test(keys_near_to_each_other_are_counted),
-        cmocka_unit_test(ranks_are_in_the_order_of_keys),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group, NULL, NULL)

@@ -236,8 +236,7 @@ static void check_case(bf_context *context, void *data) {
     free_answer(&a);
 }
 
-static void groups_are_those_of_a_sort(void **unused) {
-    (void)unused;
+TEST(groups_are_those_of_a_sort) {
     the_case cases[] = {{0, 1, 0},       {1, 1, 0},    {2, 2, 1},       {777, 10, 0},
                         {4097, 5000, 1}, {MOST, 9, 1}, {MOST, 2000, 0}, {MOST, MOST, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -253,8 +252,7 @@ static bool are_in_order(const i128 *found, int64_t n) {
 }
 
 /* Many threads, and groups beyond those that one partition holds. */
-static void many_groups_are_partitioned(void **unused) {
-    (void)unused;
+TEST(many_groups_are_partitioned) {
     enum { N = DATA_SHARE > 1 ? 300001 : 700001 };
     i128 *k = malloc(N * sizeof *k), *found = malloc(N * sizeof *found);
     for (int64_t i = 0; i < N; i++) k[i] = ((i128)(i * 7919 % N) << 70) - i * 7919 % N;
@@ -292,8 +290,7 @@ static void assert_same(bf_groups *a, bf_groups *b) {
     free(y);
 }
 
-static void saved_groups_come_back(void **unused) {
-    (void)unused;
+TEST(saved_groups_come_back) {
     bf_context *context = make_context(NULL, 2);
     for (int64_t n = 0; n <= 4000; n += 1000) {
         size_t size;
@@ -328,8 +325,7 @@ static void saved_groups_come_back(void **unused) {
     bf_context_destroy(context);
 }
 
-static void parts_and_what_is_left_make_the_whole(void **unused) {
-    (void)unused;
+TEST(parts_and_what_is_left_make_the_whole) {
     enum { N = 6000, PARTS = 5 };
     bf_context *context = make_context(NULL, 2);
     make_rows(N, 900, true, 5);
@@ -358,8 +354,7 @@ static void parts_and_what_is_left_make_the_whole(void **unused) {
 
 static i128 power_of_ten(int n) { return n > 0 ? 10 * power_of_ten(n - 1) : 1; }
 
-static void a_finer_unit_multiplies(void **unused) {
-    (void)unused;
+TEST(a_finer_unit_multiplies) {
     enum { N = 2000 };
     bf_context *context = make_context(NULL, 1);
     static const int digits[OPS] = {3, 3, 3, 3, 3, 3, 3, 3};
@@ -406,8 +401,7 @@ static bf_groups *narrow_groups(bf_context *context, bf_dtype key, bf_dtype valu
     return g;
 }
 
-static void groups_of_all_integers_are_taken(void **unused) {
-    (void)unused;
+TEST(groups_of_all_integers_are_taken) {
     enum { N = 500, PARTS = 6 };
     static const bf_dtype dtypes[PARTS][2] = {{BF_I64, BF_I128}, {BF_U64, BF_I64},
                                               {BF_I128, BF_U64}, {BF_I8, BF_I32},
@@ -468,21 +462,9 @@ static void check_join(bf_context *context, void *unused) {
     free(memory);
 }
 
-static void equal_keys_are_joined(void **unused) {
-    (void)unused;
+TEST(equal_keys_are_joined) {
     make_rows(5000, 800, false, 4);
     on_every_context(check_join, NULL);
 }
 
-UNIT_TESTS(group_i128) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_those_of_a_sort),
-        cmocka_unit_test(many_groups_are_partitioned),
-        cmocka_unit_test(saved_groups_come_back),
-        cmocka_unit_test(parts_and_what_is_left_make_the_whole),
-        cmocka_unit_test(a_finer_unit_multiplies),
-        cmocka_unit_test(groups_of_all_integers_are_taken),
-        cmocka_unit_test(equal_keys_are_joined),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_i128, NULL, NULL)

@@ -94,8 +94,7 @@ static void check_slots(const bf_accumulate_loops *loops, bf_dtype dtype, bf_red
     for (int i = 0; i < 2; i++) bf_accumulators_clear(&a[i]);
 }
 
-static void slots_keep_the_words_of_the_rules(void **state) {
-    (void)state;
+TEST(slots_keep_the_words_of_the_rules) {
     for (int isa = 0; bf_cpu_isa(isa) != NULL; isa++) {
         if (!bf_cpu_isa(isa)->available()) continue;
         for (int d = 0; d <= DTYPE_COUNT; d += CASE_STEP)
@@ -220,8 +219,7 @@ static void check_groups(bf_context *context, bf_dtype dtype, const unsigned cha
     bf_groups_destroy(g);
 }
 
-static void groups_have_the_results_of_their_rows(void **state) {
-    (void)state;
+TEST(groups_have_the_results_of_their_rows) {
     static const char *const isas[] = {"generic", "auto"};
     for (int d = 0; d <= DTYPE_COUNT; d += CASE_STEP) {
         const bf_dtype dtype = d < DTYPE_COUNT ? all_dtypes[d] : BF_I128;
@@ -242,8 +240,7 @@ static void groups_have_the_results_of_their_rows(void **state) {
 }
 
 /* Rows by index, of a dtype that axes take, have the bits that groups by the same keys have. */
-static void an_index_has_the_results_of_groups(void **state) {
-    (void)state;
+TEST(an_index_has_the_results_of_groups) {
     static int32_t keys[ROWS];
     uint64_t rng = 9;
     bf_context *context = limited(0, NULL, 2);
@@ -287,11 +284,8 @@ static void make_many(void) {
     }
 }
 
-static void spilled_groups_are_those_in_memory(void **state) {
-    (void)state;
-    char directory[] = "/tmp/bitfold_joint_XXXXXX";
+TEST_WITH(spilled_groups_are_those_in_memory, make_directory, remove_directory) {
     const char *const x[2] = {(char *)many[0], (char *)many[1]};
-    assert_non_null(mkdtemp(directory));
     make_many();
     bf_context *all = limited(0, NULL, 2), *few = limited(FEW, directory, 2),
                *without = limited(FEW, NULL, 2);
@@ -323,12 +317,10 @@ static void spilled_groups_are_those_in_memory(void **state) {
     bf_context_destroy(without);
     bf_context_destroy(few);
     bf_context_destroy(all);
-    assert_int_equal(count_files(directory), 0);
-    rmdir(directory);
+    assert_int_equal(count_files(), 0);
 }
 
-static void a_failure_changes_nothing(void **state) {
-    (void)state;
+TEST(a_failure_changes_nothing) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -354,8 +346,7 @@ static void a_failure_changes_nothing(void **state) {
     bf_context_destroy(context);
 }
 
-static void wrong_arrays_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arrays_are_refused) {
     int32_t keys[3] = {1, 2, 1};
     double x[3] = {1, 2, 3};
     float y[3] = {1, 2, 3};
@@ -378,14 +369,4 @@ static void wrong_arrays_are_refused(void **state) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group_joint) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_keep_the_words_of_the_rules),
-        cmocka_unit_test(groups_have_the_results_of_their_rows),
-        cmocka_unit_test(an_index_has_the_results_of_groups),
-        cmocka_unit_test(spilled_groups_are_those_in_memory),
-        cmocka_unit_test(a_failure_changes_nothing),
-        cmocka_unit_test(wrong_arrays_are_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_joint, NULL, NULL)

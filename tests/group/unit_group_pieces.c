@@ -69,8 +69,7 @@ static bf_groups *merge_pieces(const collected *c) {
     return all;
 }
 
-static void pieces_make_the_whole(void **unused) {
-    (void)unused;
+TEST(pieces_make_the_whole) {
     static unsigned char whole[ROOM], again[ROOM], room[ROOM];
     bf_context *context;
     OK(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 2), &context));
@@ -97,8 +96,7 @@ static void pieces_make_the_whole(void **unused) {
     bf_context_destroy(context);
 }
 
-static void a_range_is_checked_and_a_writer_may_stop(void **unused) {
-    (void)unused;
+TEST(a_range_is_checked_and_a_writer_may_stop) {
     static unsigned char room[ROOM];
     bf_context *context;
     OK(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 1), &context));
@@ -121,8 +119,4 @@ static void a_range_is_checked_and_a_writer_may_stop(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group_pieces) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_make_the_whole),
-                                       cmocka_unit_test(a_range_is_checked_and_a_writer_may_stop)};
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_pieces, NULL, NULL)

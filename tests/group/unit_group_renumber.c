@@ -46,8 +46,7 @@ static void fill_rows(void) {
     for (int i = 0; i < KEYS; i++) narrow[i] = (int32_t)numbers[i];
 }
 
-static void numbers_are_the_keys(void **unused) {
-    (void)unused;
+TEST(numbers_are_the_keys) {
     bf_context *context = NULL;
     int64_t *const to = test_malloc(sizeof keys);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 2, .device = "cpu"), &context),
@@ -72,8 +71,7 @@ static void numbers_are_the_keys(void **unused) {
     bf_context_destroy(context);
 }
 
-static void wrong_numbers_change_nothing(void **unused) {
-    (void)unused;
+TEST(wrong_numbers_change_nothing) {
     bf_context *context = NULL;
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 1, .device = "cpu"), &context),
                      BF_OK);
@@ -95,8 +93,7 @@ static void wrong_numbers_change_nothing(void **unused) {
     bf_context_destroy(context);
 }
 
-static void without_memory_nothing_changes(void **unused) {
-    (void)unused;
+TEST(without_memory_nothing_changes) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -120,11 +117,4 @@ static void without_memory_nothing_changes(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group_renumber) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_the_keys),
-        cmocka_unit_test(wrong_numbers_change_nothing),
-        cmocka_unit_test(without_memory_nothing_changes),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_renumber, NULL, NULL)

@@ -198,8 +198,7 @@ static void check_options(const some *s, int which) {
 /* ---- tests ------------------------------------------------------------------------------------
  */
 
-static void results_are_those_of_each_group_s_rows(void **unused) {
-    (void)unused;
+TEST(results_are_those_of_each_group_s_rows) {
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int kind = 0; kind < KIND_COUNT; kind++) {
             some *s = make_some(three, all_dtypes[d], (data_kind)kind, (uint64_t)(d + kind));
@@ -209,8 +208,7 @@ static void results_are_those_of_each_group_s_rows(void **unused) {
 }
 
 /* Loaded groups keep no limbs below the lowest that is not 0. */
-static void saved_groups_have_the_same_results(void **unused) {
-    (void)unused;
+TEST(saved_groups_have_the_same_results) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         some *s = make_some(three, all_dtypes[d], d % 2 ? KIND_FULL : KIND_NARROW, (uint64_t)d);
         size_t size;
@@ -226,8 +224,7 @@ static void saved_groups_have_the_same_results(void **unused) {
 }
 
 /* Backwards, in two dimensions, with gaps that stay as they are. */
-static void outputs_have_any_strides(void **unused) {
-    (void)unused;
+TEST(outputs_have_any_strides) {
     enum { DOWN = 5, ACROSS = GROUPS / DOWN };
     some *s = make_some(three, BF_I64, KIND_EXTREME, 3);
     int64_t plain[GROUPS], spread[DOWN * ACROSS * 6];
@@ -249,8 +246,7 @@ static void outputs_have_any_strides(void **unused) {
     destroy_some(s);
 }
 
-static void no_group_and_one(void **unused) {
-    (void)unused;
+TEST(no_group_and_one) {
     double value = 2.5, out = 7;
     int32_t key = -1;
     const bf_aggregate sum = {BF_SUM, BF_F64};
@@ -273,8 +269,7 @@ static void no_group_and_one(void **unused) {
 }
 
 /* Groups of one row each, of more than one shard has, so that a result is known at sight. */
-static void many_groups(void **unused) {
-    (void)unused;
+TEST(many_groups) {
     uint64_t *keys = test_malloc(MANY * sizeof *keys), *sorted = test_malloc(MANY * sizeof *keys);
     int64_t *x = test_malloc(MANY * sizeof *x), *sums = test_malloc(MANY * sizeof *sums);
     double *norms = test_malloc(MANY * sizeof *norms);
@@ -309,8 +304,7 @@ static void many_groups(void **unused) {
     test_free(norms);
 }
 
-static void a_failure_writes_nothing(void **unused) {
-    (void)unused;
+TEST(a_failure_writes_nothing) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -330,8 +324,7 @@ static void a_failure_writes_nothing(void **unused) {
     destroy_some(s);
 }
 
-static void wrong_arguments_are_refused(void **unused) {
-    (void)unused;
+TEST(wrong_arguments_are_refused) {
     some *s = make_some(three, BF_U8, KIND_FULL, 4);
     char memory[GROUPS * 8];
     const bf_reduce_options rounded = BF_REDUCE_OPTIONS(.out_dtype = BF_F32);
@@ -364,8 +357,7 @@ static void wrong_arguments_are_refused(void **unused) {
 }
 
 /* The groups of a part have the shares that they have in the whole. */
-static void shares_of_parts(void **unused) {
-    (void)unused;
+TEST(shares_of_parts) {
     enum { PARTS = 3 };
     some *s = make_some(three, BF_I64, KIND_NARROW, 9);
     bf_groups *parts[PARTS];
@@ -391,16 +383,4 @@ static void shares_of_parts(void **unused) {
     destroy_some(of_f32);
 }
 
-UNIT_TESTS(group_result) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_those_of_each_group_s_rows),
-        cmocka_unit_test(saved_groups_have_the_same_results),
-        cmocka_unit_test(outputs_have_any_strides),
-        cmocka_unit_test(no_group_and_one),
-        cmocka_unit_test(many_groups),
-        cmocka_unit_test(a_failure_writes_nothing),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(shares_of_parts),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(group_result, make_contexts, destroy_contexts)

@@ -74,8 +74,7 @@ static void fill_values(void) {
     }
 }
 
-static void what_remains_is_left(void **unused) {
-    (void)unused;
+TEST(what_remains_is_left) {
     static const bf_dtype dtypes[] = {BF_BOOL, BF_I16, BF_U64, BF_F64, BF_PAIR};
     static const int64_t cuts[] = {0, 1, 9000, 19990, ROWS};
     fill_values();
@@ -103,8 +102,7 @@ static void what_remains_is_left(void **unused) {
     }
 }
 
-static void what_is_not_there_is_not_taken_out(void **unused) {
-    (void)unused;
+TEST(what_is_not_there_is_not_taken_out) {
     static const bf_aggregate least = {BF_MIN, BF_F64};
     bf_context *context = make_cpu(1);
     bf_groups_options o = BF_GROUPS_OPTIONS(.key = BF_U64, .count = 1, .aggregates = &least);
@@ -127,8 +125,7 @@ static void what_is_not_there_is_not_taken_out(void **unused) {
     bf_context_destroy(context);
 }
 
-static void without_memory_nothing_changes(void **unused) {
-    (void)unused;
+TEST(without_memory_nothing_changes) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -153,11 +150,4 @@ static void without_memory_nothing_changes(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group_retract) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_remains_is_left),
-        cmocka_unit_test(what_is_not_there_is_not_taken_out),
-        cmocka_unit_test(without_memory_nothing_changes),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_retract, NULL, NULL)

@@ -47,8 +47,7 @@ static unsigned char *save(bf_groups *g, size_t *size) {
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void loading_fails_without_memory_and_leaves_nothing(void **unused) {
-    (void)unused;
+TEST(loading_fails_without_memory_and_leaves_nothing) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -75,8 +74,7 @@ static void loading_fails_without_memory_and_leaves_nothing(void **unused) {
     bf_context_destroy(context);
 }
 
-static void saving_fails_without_memory(void **unused) {
-    (void)unused;
+TEST(saving_fails_without_memory) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -97,8 +95,7 @@ static void saving_fails_without_memory(void **unused) {
 }
 
 /* Limbs outside the span come back from what is inside it. */
-static void spans_say_all_of_a_number(void **unused) {
-    (void)unused;
+TEST(spans_say_all_of_a_number) {
     enum { LIMBS = 8 };
     uint64_t seed = 3;
     for (int round = 0; round < 20000; round++) {
@@ -122,8 +119,7 @@ static void spans_say_all_of_a_number(void **unused) {
     }
 }
 
-static void wrong_arguments_are_refused(void **unused) {
-    (void)unused;
+TEST(wrong_arguments_are_refused) {
     size_t size;
     bf_context *context = context_of(1);
     bf_groups *g = groups_of(context, 10), *loaded = NULL;
@@ -146,12 +142,4 @@ static void wrong_arguments_are_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group_saved) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loading_fails_without_memory_and_leaves_nothing),
-        cmocka_unit_test(saving_fails_without_memory),
-        cmocka_unit_test(spans_say_all_of_a_number),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_saved, NULL, NULL)

@@ -93,8 +93,7 @@ static void assert_same(bf_groups *a, bf_groups *b) {
     test_free(y);
 }
 
-static void chunks_of_any_values_give_the_same(void **state) {
-    (void)state;
+TEST(chunks_of_any_values_give_the_same) {
     for (int first = 0; first < PATTERNS; first++) {
         bf_groups *g = new_groups(0), *want = new_groups(0);
         int64_t at = 0, n = 3000;
@@ -109,8 +108,7 @@ static void chunks_of_any_values_give_the_same(void **state) {
     }
 }
 
-static void merges_give_the_same(void **state) {
-    (void)state;
+TEST(merges_give_the_same) {
     for (int i = 0; i < PATTERNS * PATTERNS * 4; i += STEP) {
         const int p = i % PATTERNS, q = i / PATTERNS % PATTERNS, how = i / PATTERNS / PATTERNS;
         const int64_t n = how % 2 ? 2000 : 0, more = i % 24 == 0 ? ROWS - 2000 : 3000;
@@ -130,8 +128,7 @@ static void merges_give_the_same(void **state) {
     }
 }
 
-static void saved_and_cleared_groups_go_on(void **state) {
-    (void)state;
+TEST(saved_and_cleared_groups_go_on) {
     bf_groups *g = new_groups(0), *want = new_groups(0), *loaded = NULL;
     assert_int_equal(absorb(g, 0, 0, 5000, false), BF_OK);
     assert_int_equal(absorb(want, 0, 0, 5000, true), BF_OK);
@@ -158,8 +155,7 @@ static void saved_and_cleared_groups_go_on(void **state) {
     bf_groups_destroy(loaded);
 }
 
-static void a_failure_leaves_groups_as_they_were(void **state) {
-    (void)state;
+TEST(a_failure_leaves_groups_as_they_were) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -182,8 +178,7 @@ static void a_failure_leaves_groups_as_they_were(void **state) {
 }
 
 /* The tests above would pass if nothing were shared. */
-static void aggregates_of_a_column_do_share(void **state) {
-    (void)state;
+TEST(aggregates_of_a_column_do_share) {
     bf_cpu_groups g = {.asked = KINDS};
     int of[KINDS];
     const void *const same[KINDS] = {columns, columns, columns, columns, columns, columns};
@@ -200,13 +195,4 @@ static void aggregates_of_a_column_do_share(void **state) {
     bf_groups_destroy(groups);
 }
 
-UNIT_TESTS(group_share) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_of_any_values_give_the_same),
-        cmocka_unit_test(merges_give_the_same),
-        cmocka_unit_test(saved_and_cleared_groups_go_on),
-        cmocka_unit_test(a_failure_leaves_groups_as_they_were),
-        cmocka_unit_test(aggregates_of_a_column_do_share),
-    };
-    return RUN_TESTS(tests, make_rows, close_context);
-}
+UNIT_TESTS(group_share, make_rows, close_context)

@@ -169,9 +169,8 @@ static void compare(bf_dtype dtype, int count, bool saved) {
     bf_groups_destroy(want);
 }
 
-static void any_keys_give_the_same(void **state) {
+TEST(any_keys_give_the_same) {
     static const char *const isas[] = {"generic", "auto"};
-    (void)state;
     for (int p = 0; p < PATTERNS; p += PATTERN_STEP) {
         make_rows((pattern)p);
         for (int i = 0; i < 6; i++) {
@@ -185,8 +184,7 @@ static void any_keys_give_the_same(void **state) {
 }
 
 /* Rows near each other, in one range, are left to the hash table. */
-static void clustered_keys_are_not_sorted_with_values(void **state) {
-    (void)state;
+TEST(clustered_keys_are_not_sorted_with_values) {
     needs_no_threads();
     make_rows(ANY_BITS);
     for (int i = 0; i < ROWS; i++)
@@ -203,8 +201,7 @@ static void clustered_keys_are_not_sorted_with_values(void **state) {
 }
 
 /* Groups of few rows each are not worth a sort: so the tests above see one where it is. */
-static void few_groups_are_not_sorted(void **state) {
-    (void)state;
+TEST(few_groups_are_not_sorted) {
     make_rows(ANY_BITS);
     for (int i = 0; i < ROWS; i++) keys[i] = keys[i] % 3000 * 0x9e3779b97f4a7c15u;
     open_context(2, "auto");
@@ -237,8 +234,7 @@ static void add_rest(bf_groups *g, int how) {
     bf_groups_destroy(other);
 }
 
-static void merges_give_the_same(void **state) {
-    (void)state;
+TEST(merges_give_the_same) {
     make_rows(PAIRED);
     open_context(2, "auto");
     for (int how = 0; how < 6; how += THREADS_ALONE ? 5 : DATA_SHARE) {
@@ -255,8 +251,7 @@ static void merges_give_the_same(void **state) {
     bf_context_destroy(context);
 }
 
-static void more_rows_give_the_same(void **state) {
-    (void)state;
+TEST(more_rows_give_the_same) {
     make_rows(PAIRED);
     open_context(2, "auto");
     for (int k = 0; k < 3; k += PATTERN_STEP) {
@@ -278,8 +273,7 @@ static void more_rows_give_the_same(void **state) {
     bf_context_destroy(context);
 }
 
-static void rows_are_taken_out(void **state) {
-    (void)state;
+TEST(rows_are_taken_out) {
     make_rows(PAIRED);
     open_context(2, "auto");
     bf_groups *g = new_groups(BF_F64, 1, 1), *some = new_groups(BF_F64, 1, 1),
@@ -296,8 +290,7 @@ static void rows_are_taken_out(void **state) {
 }
 
 /* An absorb that fails, or is cancelled, changes nothing. */
-static void short_memory_does_no_harm(void **state) {
-    (void)state;
+TEST(short_memory_does_no_harm) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -322,8 +315,7 @@ static void short_memory_does_no_harm(void **state) {
     bf_context_destroy(context);
 }
 
-static void a_cancelled_sort_does_no_harm(void **state) {
-    (void)state;
+TEST(a_cancelled_sort_does_no_harm) {
     make_rows(PAIRED);
     open_context(2, "auto");
     for (int count = THREADS_ALONE; count < 2; count++) {
@@ -352,16 +344,4 @@ static void a_cancelled_sort_does_no_harm(void **state) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(group_sorted) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_keys_give_the_same),
-        cmocka_unit_test(clustered_keys_are_not_sorted_with_values),
-        cmocka_unit_test(few_groups_are_not_sorted),
-        cmocka_unit_test(merges_give_the_same),
-        cmocka_unit_test(more_rows_give_the_same),
-        cmocka_unit_test(rows_are_taken_out),
-        cmocka_unit_test(short_memory_does_no_harm),
-        cmocka_unit_test(a_cancelled_sort_does_no_harm),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(group_sorted, NULL, NULL)

@@ -11,7 +11,6 @@
 enum { N = CASE_STEP > 1 ? 12000 : DATA_SHARE > 1 ? 24000 : 60000, KINDS = 6, LIMIT = 35 * N };
 enum { EACH = CASE_STEP > 1 ? 2 : 1 /* every second dtype of keys */ };
 
-static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 static char keys[16 * N];
 static char columns[KINDS][8 * N];
 static const bf_aggregate aggregates[KINDS] = {{BF_SUM, BF_F64}, {BF_VAR, BF_F32},
@@ -99,8 +98,7 @@ static void check_same(bf_context *free_one, bf_groups *g, bf_groups *want, bf_d
     bf_groups_destroy(copy);
 }
 
-static void the_bytes_of_no_limit(void **unused) {
-    (void)unused;
+TEST(the_bytes_of_no_limit) {
     bf_context *free_one = limited(0, NULL, 2), *without = limited(LIMIT, NULL, 2);
     for (size_t d = 0; d < sizeof key_dtypes / sizeof *key_dtypes; d += EACH) {
         const bf_dtype key = key_dtypes[d];
@@ -127,12 +125,11 @@ static void the_bytes_of_no_limit(void **unused) {
     }
     bf_context_destroy(without);
     bf_context_destroy(free_one);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* Both sides of a merge may have spilled, or neither. */
-static void merges(void **unused) {
-    (void)unused;
+TEST(merges) {
     const bf_dtype key = BF_I64;
     make_rows(key);
     bf_context *free_one = limited(0, NULL, 2), *context = limited(LIMIT, directory, 2);
@@ -163,8 +160,7 @@ static int compare(const void *a, const void *b) {
     return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
-static void exact_counts_and_sums(void **unused) {
-    (void)unused;
+TEST(exact_counts_and_sums) {
     static int64_t rows[2 * N], found[N], sums[N], counts[N];
     bf_context *context = limited(LIMIT, directory, 2);
     make_rows(BF_I64);
@@ -197,8 +193,7 @@ static void exact_counts_and_sums(void **unused) {
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /* A sum that does not fit is told by its number among all groups, and nothing is written. */
-static void a_sum_that_does_not_fit(void **unused) {
-    (void)unused;
+TEST(a_sum_that_does_not_fit) {
     const bf_aggregate sum = {BF_SUM, BF_I64};
     static int64_t k[N], v[N], made[N];
     bf_context *context = limited(LIMIT, directory, 1);
@@ -234,8 +229,7 @@ static int tick(void *arg, int64_t bytes) {
 }
 
 /* A call that is cancelled changes nothing. */
-static void cancelled_calls(void **unused) {
-    (void)unused;
+TEST(cancelled_calls) {
     const bf_dtype key = BF_I64;
     int cancelled = 0;
     make_rows(key);
@@ -264,8 +258,7 @@ static void cancelled_calls(void **unused) {
 }
 
 /* So does one whose file cannot grow. */
-static void full_files(void **unused) {
-    (void)unused;
+TEST(full_files) {
     const bf_dtype key = BF_I64;
     struct rlimit before;
     int full = 0;
@@ -294,17 +287,7 @@ static void full_files(void **unused) {
     bf_groups_destroy(want);
     bf_context_destroy(context);
     bf_context_destroy(free_one);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
-UNIT_TESTS(group_spilled) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bytes_of_no_limit), cmocka_unit_test(merges),
-        cmocka_unit_test(exact_counts_and_sums), cmocka_unit_test(a_sum_that_does_not_fit),
-        cmocka_unit_test(cancelled_calls),       cmocka_unit_test(full_files),
-    };
-    if (mkdtemp(directory) == NULL) return 1;
-    const int failed = RUN_TESTS(tests, NULL, NULL);
-    rmdir(directory);
-    return failed;
-}
+UNIT_TESTS(group_spilled, make_directory, remove_directory)

@@ -182,22 +182,19 @@ static const scenario few = {BF_U8, 100, 100, ROWS - 100, 0};
 static const scenario crowd = {BF_U64, 0, 0, ROWS, 0};
 static const scenario many = {BF_U64, CHUNK, CHUNK, ROWS - CHUNK, 7};
 
-static void rows_are_absorbed(void **unused) {
-    (void)unused;
+TEST(rows_are_absorbed) {
     cancel_call(&few, absorb, 10);
     cancel_call(&crowd, absorb, 100);
     cancel_call(&many, absorb, 100);
 }
 
-static void groups_are_merged_and_taken_out(void **unused) {
-    (void)unused;
+TEST(groups_are_merged_and_taken_out) {
     cancel_call(&many, merge, 100);
     cancel_call(&(scenario){BF_U64, CHUNK, 1000, ROWS - 1000, 7}, merge, 100);
     cancel_call(&(scenario){BF_U64, 20000, 10000, 10000, 7}, retract, 10);
 }
 
-static void groups_are_listed(void **unused) {
-    (void)unused;
+TEST(groups_are_listed) {
     cancel_call(&many, list, 100);
     cancel_call(&many, aggregate, 10);
     cancel_call(&(scenario){BF_U64, 20000, 0, 10, 0}, save_and_load, 10);
@@ -205,8 +202,7 @@ static void groups_are_listed(void **unused) {
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-static void bytes_are_those_of_the_rows(void **unused) {
-    (void)unused;
+TEST(bytes_are_those_of_the_rows) {
     needs_no_threads();
     for (int threads = 1; threads <= 2; threads++) {
         witness w;
@@ -230,12 +226,4 @@ static void bytes_are_those_of_the_rows(void **unused) {
     }
 }
 
-UNIT_TESTS(group_watch) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_absorbed),
-        cmocka_unit_test(groups_are_merged_and_taken_out),
-        cmocka_unit_test(groups_are_listed),
-        cmocka_unit_test(bytes_are_those_of_the_rows),
-    };
-    return RUN_TESTS(tests, fill_rows, NULL);
-}
+UNIT_TESTS(group_watch, fill_rows, NULL)

@@ -44,8 +44,7 @@ static int64_t sum_of(const int64_t *counts, int first, int last) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void a_bin_past_32_bits(void **unused) {
-    (void)unused;
+TEST(a_bin_past_32_bits) {
     periodic h = bytes(PAST_32_BITS_IN_A_BIN, mostly_sevens);
     const bf_array a = array_of(&h);
     int64_t expected[NUMBERS], found[NUMBERS], others;
@@ -111,8 +110,7 @@ static void check_counts(const periodic *h, const bf_histogram_options *o, const
     bf_histogram_destroy(g);
 }
 
-static void even_bins_and_any_edges(void **unused) {
-    (void)unused;
+TEST(even_bins_and_any_edges) {
     static const double edges[] = {1, 2, 4, 4.5, 9};
     static const bf_dtype dtypes[] = {BF_F16, BF_F32, BF_F64};
     int64_t counts[NUMBERS];
@@ -130,8 +128,7 @@ static void even_bins_and_any_edges(void **unused) {
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-static void sums_of_weights(void **unused) {
-    (void)unused;
+TEST(sums_of_weights) {
     periodic h = bytes(PAST_31_BITS, number_up_to_255), w = marked_huge(BF_F64, h.n, some_number);
     const bf_array a = array_of(&h), weights = array_of(&w);
     __int128 expected[NUMBERS] = {0};
@@ -158,11 +155,4 @@ static void sums_of_weights(void **unused) {
     huge_free(&w);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bin_past_32_bits),
-        cmocka_unit_test(even_bins_and_any_edges),
-        cmocka_unit_test(sums_of_weights),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

@@ -38,8 +38,7 @@ static bool increases(const double *edges, int64_t bins) {
     return isfinite(edges[0]) && isfinite(edges[bins]);
 }
 
-static void even_edges_are_linspace(void **unused) {
-    (void)unused;
+TEST(even_edges_are_linspace) {
     uint64_t rng = 1;
     for (int i = 0; i < 20000; i++) {
         bool f32 = i % 2;
@@ -60,8 +59,7 @@ static void even_edges_are_linspace(void **unused) {
     }
 }
 
-static void edges_of_given_ranges_are_rounded_once_more(void **unused) {
-    (void)unused;
+TEST(edges_of_given_ranges_are_rounded_once_more) {
     linspace_f64(0.1, 0.7, 33, expected);
     assert_null(bf_even_edges(0.1, 0.7, 33, BF_F64, BF_F32, found));
     for (int i = 0; i <= 33; i++) assert_same_float(found[i], (double)(float)expected[i]);
@@ -71,8 +69,7 @@ static void edges_of_given_ranges_are_rounded_once_more(void **unused) {
     assert_non_null(bf_even_edges(1, 1.01, 100, BF_F64, BF_F16, found));
 }
 
-static void one_value_is_in_the_middle(void **unused) {
-    (void)unused;
+TEST(one_value_is_in_the_middle) {
     assert_null(bf_even_edges(3, 3, 2, BF_F64, BF_F64, found));
     assert_true(found[0] == 2.5 && found[1] == 3 && found[2] == 3.5);
     assert_non_null(bf_even_edges(1e17, 1e17, 1, BF_F64, BF_F64, found));
@@ -80,8 +77,7 @@ static void one_value_is_in_the_middle(void **unused) {
     assert_null(bf_even_edges(0x1p30, 0x1p30, 1, BF_F64, BF_F64, found));
 }
 
-static void only_a_width_that_overflows_in_f64_is_refused(void **unused) {
-    (void)unused;
+TEST(only_a_width_that_overflows_in_f64_is_refused) {
     assert_non_null(bf_even_edges(-1e308, 1e308, 10, BF_F64, BF_F64, found));
     linspace_f64(-3e38, 3e38, 10, expected); /* in f64, which holds it */
     assert_null(bf_even_edges(-3e38, 3e38, 10, BF_F32, BF_F32, found));
@@ -139,8 +135,7 @@ static void check_range(double lo, double hi, int64_t bins, bf_dtype dtype) {
     check_all_edges(&b, dtype);
 }
 
-static void guesses_agree_with_the_edges(void **unused) {
-    (void)unused;
+TEST(guesses_agree_with_the_edges) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_I16, BF_U8, BF_I64};
     static const int64_t counts[] = {1, 2, 3, 10, 100, 255, 256, 257, 1000, 4096};
     uint64_t rng = 2;
@@ -153,8 +148,7 @@ static void guesses_agree_with_the_edges(void **unused) {
     assert_true(even_bins > 1000 && single_bins > 500);
 }
 
-static void guesses_of_hard_ranges(void **unused) {
-    (void)unused;
+TEST(guesses_of_hard_ranges) {
     static const int64_t counts[] = {1, 3, 100, 65535, 65536, 65537, BINS_MOST};
     for (int i = 0; i < 7; i++) {
         int64_t n = counts[i];
@@ -177,8 +171,7 @@ static void guesses_of_hard_ranges(void **unused) {
 }
 
 /* Integers on edges would otherwise all be looked up. */
-static void integers_on_edges_are_beyond_doubt(void **unused) {
-    (void)unused;
+TEST(integers_on_edges_are_beyond_doubt) {
     static const struct {
         double lo, hi;
         int64_t bins;
@@ -195,8 +188,7 @@ static void integers_on_edges_are_beyond_doubt(void **unused) {
 }
 
 /* Bins far narrower than the distance of two elements. */
-static void no_guess_is_far_beyond_the_last_bin(void **unused) {
-    (void)unused;
+TEST(no_guess_is_far_beyond_the_last_bin) {
     static const double ends[][2] = {{1, 1 + 0x1p-41},
                                      {0.5, 0.5 + 0x1p-40},
                                      {0.75, 1.25},
@@ -219,8 +211,7 @@ static void no_guess_is_far_beyond_the_last_bin(void **unused) {
     }
 }
 
-static void given_edges_are_searched_or_guessed(void **unused) {
-    (void)unused;
+TEST(given_edges_are_searched_or_guessed) {
     uint64_t rng = 3;
     for (int i = 0; i < 300; i++) {
         int64_t bins = 1 + (int64_t)(next_random(&rng) % 300);
@@ -241,16 +232,14 @@ static void given_edges_are_searched_or_guessed(void **unused) {
     check_all_edges(&wide, BF_F32);
 }
 
-static void every_bins_have_a_serial_of_their_own(void **unused) {
-    (void)unused;
+TEST(every_bins_have_a_serial_of_their_own) {
     static const double edges[] = {0, 1};
     bf_bins a = bf_bins_make(BF_F64, edges, 1, NULL, 0),
             b = bf_bins_make(BF_F64, edges, 1, NULL, 0);
     assert_true(a.serial != 0 && a.serial != b.serial);
 }
 
-static void elements_are_the_doubles_nearest_to_them(void **unused) {
-    (void)unused;
+TEST(elements_are_the_doubles_nearest_to_them) {
     uint64_t data[64];
     for (int d = 0; d < DTYPE_COUNT; d++) {
         for (int k = 0; k < KIND_COUNT; k++) {
@@ -265,19 +254,4 @@ static void elements_are_the_doubles_nearest_to_them(void **unused) {
     }
 }
 
-UNIT_TESTS(bins) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_edges_are_linspace),
-        cmocka_unit_test(edges_of_given_ranges_are_rounded_once_more),
-        cmocka_unit_test(one_value_is_in_the_middle),
-        cmocka_unit_test(only_a_width_that_overflows_in_f64_is_refused),
-        cmocka_unit_test(guesses_agree_with_the_edges),
-        cmocka_unit_test(guesses_of_hard_ranges),
-        cmocka_unit_test(integers_on_edges_are_beyond_doubt),
-        cmocka_unit_test(no_guess_is_far_beyond_the_last_bin),
-        cmocka_unit_test(given_edges_are_searched_or_guessed),
-        cmocka_unit_test(every_bins_have_a_serial_of_their_own),
-        cmocka_unit_test(elements_are_the_doubles_nearest_to_them),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(bins, NULL, NULL)

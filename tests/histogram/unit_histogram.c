@@ -63,8 +63,7 @@ static void add_near_edges(bf_dtype dtype, void *x, int64_t n, double lo, double
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void every_dtype_and_kind_of_data(void **unused) {
-    (void)unused;
+TEST(every_dtype_and_kind_of_data) {
     static const int64_t bins[] = {1, 2, 10, 100, 255, 256, 257, 1000};
     for (int d = 0; d < DTYPE_COUNT; d++) {
         for (int k = 0; k < KIND_COUNT; k++) {
@@ -82,8 +81,7 @@ static void every_dtype_and_kind_of_data(void **unused) {
     }
 }
 
-static void automatic_ranges(void **unused) {
-    (void)unused;
+TEST(automatic_ranges) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         for (int64_t n = 1; n <= 1000; n *= 10) {
             bf_histogram_options options = BF_HISTOGRAM_OPTIONS(.bins = n);
@@ -98,8 +96,7 @@ static void automatic_ranges(void **unused) {
     }
 }
 
-static void many_bins(void **unused) {
-    (void)unused;
+TEST(many_bins) {
     static const int64_t bins[] = {65535, 65536, 65537, 200000};
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_I32, BF_I64, BF_U16, BF_F16};
     for (int i = 0; i < 24; i++) {
@@ -115,8 +112,7 @@ static void many_bins(void **unused) {
     }
 }
 
-static void ten_million_bins(void **unused) {
-    (void)unused;
+TEST(ten_million_bins) {
     enum { BINS = 10000000 };
     uint64_t seed = 1;
     bf_histogram_options options = BF_HISTOGRAM_OPTIONS(.bins = BINS, .range = 1, .hi = 1);
@@ -134,8 +130,7 @@ static void ten_million_bins(void **unused) {
 }
 
 /* Ranges whose widths over- or underflow on the way, and bins a step wide. */
-static void hard_ranges(void **unused) {
-    (void)unused;
+TEST(hard_ranges) {
     static const struct {
         bf_dtype dtype;
         double lo, hi;
@@ -177,8 +172,7 @@ static void hard_ranges(void **unused) {
     }
 }
 
-static void given_edges(void **unused) {
-    (void)unused;
+TEST(given_edges) {
     static double edges[SMALL + 1];
     uint64_t rng = 5;
     for (int i = 0; i < 4 * DTYPE_COUNT; i++) {
@@ -195,8 +189,7 @@ static void given_edges(void **unused) {
     }
 }
 
-static void what_is_in_no_bin_is_counted_apart(void **unused) {
-    (void)unused;
+TEST(what_is_in_no_bin_is_counted_apart) {
     static const bf_dtype dtypes[] = {BF_F16, BF_BF16, BF_F32, BF_F64};
     for (int d = 0; d < 4; d++) {
         bf_dtype dtype = dtypes[d];
@@ -215,8 +208,7 @@ static void what_is_in_no_bin_is_counted_apart(void **unused) {
     }
 }
 
-static void a_number_of_bins_by_sturges_rule(void **unused) {
-    (void)unused;
+TEST(a_number_of_bins_by_sturges_rule) {
     static const struct {
         int64_t n, bins;
     } cases[] = {{0, 1}, {1, 1}, {2, 2}, {3, 3}, {4, 3}, {5, 4}, {8, 4}, {9, 5}, {3000, 13}};
@@ -233,8 +225,7 @@ static void a_number_of_bins_by_sturges_rule(void **unused) {
 }
 
 /* The bins of an array, from its least and greatest elements and how many there are. */
-static void two_elements_stand_for_many(void **unused) {
-    (void)unused;
+TEST(two_elements_stand_for_many) {
     for (int64_t n = 1; n <= N; n = 3 * n + 1) {
         double ends[2] = {INFINITY, -INFINITY};
         bf_histogram_options o = BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_AUTO, .numbers = n);
@@ -255,8 +246,7 @@ static void two_elements_stand_for_many(void **unused) {
     }
 }
 
-static void sizes_and_alignments(void **unused) {
-    (void)unused;
+TEST(sizes_and_alignments) {
     static char shifted[sizeof data + 8];
     bf_histogram_options options = BF_HISTOGRAM_OPTIONS(.bins = 64, .range = 1, .lo = -1, .hi = 9);
     for (int d = 0; d < DTYPE_COUNT; d++) {
@@ -269,8 +259,7 @@ static void sizes_and_alignments(void **unused) {
 }
 
 /* Any strides give what the gathered elements give. */
-static void strided_arrays(void **unused) {
-    (void)unused;
+TEST(strided_arrays) {
     static const struct {
         int32_t ndim;
         int64_t shape[3], strides[3], start;
@@ -313,8 +302,7 @@ static void strided_arrays(void **unused) {
 
 /* Enough for several threads and pieces, and for every way to count: constant, skewed and even
  * data, and bins that fit bytes, words, private counts or none of these. */
-static void large_arrays(void **unused) {
-    (void)unused;
+TEST(large_arrays) {
     static const int64_t bins[] = {1, 253, 254, 5000, 65533, 65534, 1100000};
     const int step = DATA_SHARE > 1 ? 3 : 1;
     char *large = malloc(4 * LARGE_BYTES);
@@ -336,8 +324,7 @@ static void large_arrays(void **unused) {
     free(large);
 }
 
-static void the_caller_s_rounding_does_not_matter(void **unused) {
-    (void)unused;
+TEST(the_caller_s_rounding_does_not_matter) {
     fill(BF_F32, data, N, KIND_NARROW, 1);
     bf_array a = bf_array_of(BF_F32, data, N);
     bf_histogram *h = histogram_of(contexts[0], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 97));
@@ -352,21 +339,4 @@ static void the_caller_s_rounding_does_not_matter(void **unused) {
     bf_histogram_destroy(h);
 }
 
-UNIT_TESTS(histogram) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_kind_of_data),
-        cmocka_unit_test(automatic_ranges),
-        cmocka_unit_test(many_bins),
-        cmocka_unit_test(ten_million_bins),
-        cmocka_unit_test(hard_ranges),
-        cmocka_unit_test(given_edges),
-        cmocka_unit_test(what_is_in_no_bin_is_counted_apart),
-        cmocka_unit_test(a_number_of_bins_by_sturges_rule),
-        cmocka_unit_test(two_elements_stand_for_many),
-        cmocka_unit_test(sizes_and_alignments),
-        cmocka_unit_test(strided_arrays),
-        cmocka_unit_test(large_arrays),
-        cmocka_unit_test(the_caller_s_rounding_does_not_matter),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(histogram, make_contexts, destroy_contexts)

@@ -96,8 +96,7 @@ static void check_edges(bf_dtype dtype, bf_dtype integers, int64_t bins) {
     for (int c = 0; c < context_count; c++) check_counts(contexts[c], dtype, &o);
 }
 
-static void integers_compare_as_integers(void **unused) {
-    (void)unused;
+TEST(integers_compare_as_integers) {
     static const bf_dtype dtypes[] = {BF_I64, BF_U64, BF_I64, BF_U64, BF_I32, BF_U8, BF_BOOL};
     static const int64_t starts[] = {
         INT64_MIN, INT64_MIN + 9,          -((int64_t)1 << 53) - 3, -5,
@@ -113,8 +112,7 @@ static void integers_compare_as_integers(void **unused) {
     }
 }
 
-static void the_edges_are_told_as_integers(void **unused) {
-    (void)unused;
+TEST(the_edges_are_told_as_integers) {
     const int64_t given[] = {two_53 + 1, two_53 + 3}, small[] = {-7, 0, two_53 - 1};
     const double doubles[] = {-7, 0, 0x1p53 - 1};
     bf_histogram_info info = {.size = sizeof info};
@@ -156,8 +154,7 @@ static void count_in_range(const int64_t ends[2], int64_t bins) {
     }
 }
 
-static void ends_of_ranges_compare_as_integers(void **unused) {
-    (void)unused;
+TEST(ends_of_ranges_compare_as_integers) {
     uint64_t rng = 2;
     for (int i = 0; i < 200; i++) {
         int64_t ends[2] = {two_53 + 1, two_53 + 3}, bins = 1 + i % 50;
@@ -184,8 +181,7 @@ static void ends_of_ranges_compare_as_integers(void **unused) {
     }
 }
 
-static void the_caller_s_rounding_does_not_matter(void **unused) {
-    (void)unused;
+TEST(the_caller_s_rounding_does_not_matter) {
     const int64_t ends[] = {two_53 + 1, two_53 + 1235};
     const bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 7, .range = 1, .integers = ends, .integers_dtype = BF_I64);
@@ -207,8 +203,7 @@ static void refuse(bf_status status, bf_dtype dtype, bf_histogram_options o) {
     assert_null(h);
 }
 
-static void what_does_not_increase_is_refused(void **unused) {
-    (void)unused;
+TEST(what_does_not_increase_is_refused) {
     const int64_t up[] = {two_53, two_53 + 1}, same[] = {5, 5}, down[] = {two_53 + 1, two_53};
     const double given[] = {1, 2};
     const bf_dtype i64 = BF_I64;
@@ -230,13 +225,4 @@ static void what_does_not_increase_is_refused(void **unused) {
 #undef GIVEN
 }
 
-UNIT_TESTS(histogram_integers) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_compare_as_integers),
-        cmocka_unit_test(the_edges_are_told_as_integers),
-        cmocka_unit_test(ends_of_ranges_compare_as_integers),
-        cmocka_unit_test(the_caller_s_rounding_does_not_matter),
-        cmocka_unit_test(what_does_not_increase_is_refused),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(histogram_integers, make_contexts, destroy_contexts)

@@ -15,8 +15,7 @@ static void refuse_options(bf_status status, bf_histogram_options o) {
     assert_null(h);
 }
 
-static void options_are_checked(void **unused) {
-    (void)unused;
+TEST(options_are_checked) {
     const double inf = (double)INFINITY, nan = (double)NAN;
     refuse_options(BF_E_ARGUMENT, (bf_histogram_options){.bins = 3, .range = 1, .hi = 1});
     refuse_options(BF_E_ARGUMENT, BF_HISTOGRAM_OPTIONS(.bins = -2, .range = 1, .hi = 1));
@@ -38,8 +37,7 @@ static void options_are_checked(void **unused) {
     refuse_options(BF_E_ARGUMENT, BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_AUTO, .edges = good));
 }
 
-static void arguments_are_checked(void **unused) {
-    (void)unused;
+TEST(arguments_are_checked) {
     bf_context *c = contexts[0];
     bf_histogram *h = NULL;
     bf_array a = bf_array_of(BF_F64, data, N), f32 = bf_array_of(BF_F32, data, N), bad = a;
@@ -72,8 +70,7 @@ static void arguments_are_checked(void **unused) {
     bf_histogram_destroy(NULL);
 }
 
-static void weights_have_the_array_s_shape(void **unused) {
-    (void)unused;
+TEST(weights_have_the_array_s_shape) {
     bf_histogram *h = make_histogram(contexts[0], BF_F64,
                                      BF_HISTOGRAM_OPTIONS(.range = 1, .hi = 1, .weights = BF_F32));
     bf_array a = bf_array_of(BF_F64, data, N), w = bf_array_of(BF_F32, weights, N);
@@ -84,8 +81,7 @@ static void weights_have_the_array_s_shape(void **unused) {
     bf_histogram_destroy(h);
 }
 
-static void what_differs_does_not_merge(void **unused) {
-    (void)unused;
+TEST(what_differs_does_not_merge) {
     const double edges[] = {0, 0.25, 0.5, 0.75, 1};
     bf_histogram_options o = BF_HISTOGRAM_OPTIONS(.bins = 4, .range = 1, .hi = 1), other = o;
     bf_histogram *h = make_histogram(contexts[0], BF_F64, o), *others[5];
@@ -106,8 +102,7 @@ static void what_differs_does_not_merge(void **unused) {
 }
 
 /* 2^31 bins of weights would take a terabyte: no attempt is made. */
-static void too_much_memory_is_refused(void **unused) {
-    (void)unused;
+TEST(too_much_memory_is_refused) {
     bf_histogram *h = NULL;
     bf_histogram_options o = BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_MAX, .range = 1, .hi = 1);
     o.weights = BF_F64;
@@ -116,13 +111,4 @@ static void too_much_memory_is_refused(void **unused) {
     assert_non_null(strstr(bf_context_message(contexts[0]), "2147483648 bins"));
 }
 
-UNIT_TESTS(histogram_refused) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(weights_have_the_array_s_shape),
-        cmocka_unit_test(what_differs_does_not_merge),
-        cmocka_unit_test(too_much_memory_is_refused),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(histogram_refused, make_contexts, destroy_contexts)

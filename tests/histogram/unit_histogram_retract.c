@@ -44,8 +44,7 @@ static void spoil(bf_dtype dtype, void *x, uint64_t seed) {
     }
 }
 
-static void what_remains_is_left(void **unused) {
-    (void)unused;
+TEST(what_remains_is_left) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         bf_dtype dtype = all_dtypes[d], w = all_dtypes[(d * 5 + 12) % DTYPE_COUNT];
         fill(dtype, data, N, KIND_NARROW, (uint64_t)d);
@@ -63,8 +62,7 @@ static void what_remains_is_left(void **unused) {
     }
 }
 
-static void every_context_counts_zeros_alike(void **unused) {
-    (void)unused;
+TEST(every_context_counts_zeros_alike) {
     bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 5, .range = 1, .lo = -2, .hi = 7, .weights = BF_F32);
     fill(BF_F32, data, N, KIND_NARROW, 1);
@@ -79,8 +77,7 @@ static void every_context_counts_zeros_alike(void **unused) {
     bf_histogram_destroy(expected);
 }
 
-static void what_is_not_there_is_not_taken_out(void **unused) {
-    (void)unused;
+TEST(what_is_not_there_is_not_taken_out) {
     bf_context *context = contexts[0];
     bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 2, .range = 1, .lo = 0, .hi = 2, .weights = BF_F64);
@@ -109,11 +106,4 @@ static void what_is_not_there_is_not_taken_out(void **unused) {
     for (int i = 0; i < 5; i++) bf_histogram_destroy(made[i]);
 }
 
-UNIT_TESTS(histogram_retract) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_remains_is_left),
-        cmocka_unit_test(every_context_counts_zeros_alike),
-        cmocka_unit_test(what_is_not_there_is_not_taken_out),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(histogram_retract, make_contexts, destroy_contexts)

@@ -75,8 +75,7 @@ static void check_weights(bf_dtype dtype, bf_dtype weight_dtype, data_kind kind,
     }
 }
 
-static void sums_of_weights_are_exact(void **unused) {
-    (void)unused;
+TEST(sums_of_weights_are_exact) {
     needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++) {
         for (int w = 0; w < DTYPE_COUNT; w++)
@@ -87,8 +86,7 @@ static void sums_of_weights_are_exact(void **unused) {
     }
 }
 
-static void many_weighted_elements(void **unused) {
-    (void)unused;
+TEST(many_weighted_elements) {
     enum { COUNT = 700000 };
     float *x = malloc(COUNT * sizeof *x);
     double *w = malloc(COUNT * sizeof *w);
@@ -150,8 +148,7 @@ static void check_parts(bf_dtype dtype, bf_histogram_options options) {
     bf_histogram_destroy(whole);
 }
 
-static void parts_make_the_whole(void **unused) {
-    (void)unused;
+TEST(parts_make_the_whole) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         bf_dtype w = all_dtypes[(d * 5 + 12) % DTYPE_COUNT];
         fill(all_dtypes[d], data, N, KIND_NARROW, (uint64_t)d);
@@ -164,8 +161,7 @@ static void parts_make_the_whole(void **unused) {
     }
 }
 
-static void a_histogram_merges_with_itself(void **unused) {
-    (void)unused;
+TEST(a_histogram_merges_with_itself) {
     double sum, twice;
     fill(BF_F64, data, N, KIND_NARROW, 1);
     fill(BF_F64, weights, N, KIND_NARROW, 2);
@@ -193,8 +189,7 @@ static bf_status load(const void *bytes, size_t size) {
     return status;
 }
 
-static void a_damaged_save_is_refused(void **unused) {
-    (void)unused;
+TEST(a_damaged_save_is_refused) {
     uint64_t rng = 1;
     size_t size;
     fill(BF_F32, data, N, KIND_NARROW, 1);
@@ -217,8 +212,7 @@ static void a_damaged_save_is_refused(void **unused) {
 }
 
 /* Saves whose checksum is right and whose contents no histogram has. */
-static void impossible_contents_are_refused(void **unused) {
-    (void)unused;
+TEST(impossible_contents_are_refused) {
     size_t size;
     bf_histogram *h =
         make_histogram(contexts[0], BF_I32,
@@ -269,8 +263,7 @@ static void impossible_contents_are_refused(void **unused) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void density_is_value_by_width_by_total(void **unused) {
-    (void)unused;
+TEST(density_is_value_by_width_by_total) {
     static const double edges[] = {0, 0.1, 0.5, 3};
     static const double x[] = {0.05, 0.2, 0.3, 1, 2, 3, 3.5, -1}, w[] = {1, 2, 3, 4, 5, 6, 7, 8};
     double density[3];
@@ -291,8 +284,7 @@ static void density_is_value_by_width_by_total(void **unused) {
     bf_histogram_destroy(h);
 }
 
-static void enqueued_counts_are_there_on_the_cpu(void **unused) {
-    (void)unused;
+TEST(enqueued_counts_are_there_on_the_cpu) {
     int64_t counts[20 + OTHERS];
     double edges[21];
     fill(BF_F32, data, N, KIND_NARROW, 1);
@@ -325,8 +317,7 @@ static void enqueued_counts_are_there_on_the_cpu(void **unused) {
     }
 }
 
-static void bincount_counts_every_value(void **unused) {
-    (void)unused;
+TEST(bincount_counts_every_value) {
     static const int64_t sizes[] = {1, 2, 100, 256, 65536, 70000};
     for (int i = 0; i < 9 * 6; i++) {
         bf_dtype dtype = all_dtypes[i / 6];
@@ -354,8 +345,7 @@ static void bincount_counts_every_value(void **unused) {
 }
 
 /* Doubling counts 2^62 elements in a few steps. */
-static void more_than_2_62_elements_are_refused(void **unused) {
-    (void)unused;
+TEST(more_than_2_62_elements_are_refused) {
     bf_histogram_info before = {.size = sizeof before}, after = {.size = sizeof after};
     bf_histogram *h =
         make_histogram(contexts[0], BF_F64, BF_HISTOGRAM_OPTIONS(.range = 1, .hi = 1));
@@ -372,18 +362,4 @@ static void more_than_2_62_elements_are_refused(void **unused) {
     bf_histogram_destroy(h);
 }
 
-UNIT_TESTS(histogram_state) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_weights_are_exact),
-        cmocka_unit_test(many_weighted_elements),
-        cmocka_unit_test(parts_make_the_whole),
-        cmocka_unit_test(a_histogram_merges_with_itself),
-        cmocka_unit_test(a_damaged_save_is_refused),
-        cmocka_unit_test(impossible_contents_are_refused),
-        cmocka_unit_test(density_is_value_by_width_by_total),
-        cmocka_unit_test(enqueued_counts_are_there_on_the_cpu),
-        cmocka_unit_test(bincount_counts_every_value),
-        cmocka_unit_test(more_than_2_62_elements_are_refused),
-    };
-    return RUN_TESTS(tests, make_contexts, destroy_contexts);
-}
+UNIT_TESTS(histogram_state, make_contexts, destroy_contexts)

@@ -41,8 +41,7 @@ static void check_row(const bf_julia_params *p, const uint16_t *row, int64_t x, 
 }
 
 /* 4 GiB. */
-static void a_picture_past_31_bits(void **unused) {
-    (void)unused;
+TEST(a_picture_past_31_bits) {
     const int64_t width = 46341, height = 46343;
     const bf_julia_params p = picture_of(width, height);
     uint16_t *counts = room_of(width * height * 2);
@@ -55,8 +54,7 @@ static void a_picture_past_31_bits(void **unused) {
     munmap(counts, (size_t)(width * height * 2));
 }
 
-static void the_corner_of_the_largest_picture(void **unused) {
-    (void)unused;
+TEST(the_corner_of_the_largest_picture) {
     enum { SIDE = 1000 };
     static uint16_t counts[SIDE][SIDE];
     const bf_julia_params p = picture_of(BF_JULIA_SIDE_MAX, BF_JULIA_SIDE_MAX);
@@ -66,10 +64,4 @@ static void the_corner_of_the_largest_picture(void **unused) {
     for (int64_t y = 0; y < SIDE; y++) check_row(&p, counts[y], first, SIDE, first + y);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_picture_past_31_bits),
-        cmocka_unit_test(the_corner_of_the_largest_picture),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

@@ -74,8 +74,7 @@ static void check_picture(const bf_julia_params *p, int64_t columns, int64_t row
     }
 }
 
-static void counts_are_those_of_the_plain_loop(void **unused) {
-    (void)unused;
+TEST(counts_are_those_of_the_plain_loop) {
     uint64_t seed = 1;
     for (int number = 0; number < 10 * PICTURES; number++) {
         const bf_julia_params p = some_picture(number, &seed);
@@ -84,8 +83,7 @@ static void counts_are_those_of_the_plain_loop(void **unused) {
 }
 
 /* A picture is put together from rectangles. */
-static void a_picture_can_be_made_in_parts(void **unused) {
-    (void)unused;
+TEST(a_picture_can_be_made_in_parts) {
     uint64_t seed = 2;
     for (int number = 0; number < PICTURES; number++) {
         bf_julia_params p = some_picture(number, &seed);
@@ -98,8 +96,7 @@ static void a_picture_can_be_made_in_parts(void **unused) {
 }
 
 /* Every other pixel of columns and rows, backwards; and a misaligned array. */
-static void any_strides_are_right(void **unused) {
-    (void)unused;
+TEST(any_strides_are_right) {
     enum { W = 57, H = 43 };
     static uint16_t spread[4 * W * H + 1], moved[W * H + 1];
     bf_context *context = context_of("auto", 2);
@@ -118,8 +115,7 @@ static void any_strides_are_right(void **unused) {
     bf_context_destroy(context);
 }
 
-static void many_iterations(void **unused) {
-    (void)unused;
+TEST(many_iterations) {
     bf_context *context = context_of("auto", 2);
     bf_julia_params p = picture_of(BF_F64, 33, 21);
     p.mandelbrot = 1;
@@ -133,8 +129,7 @@ static void many_iterations(void **unused) {
 }
 
 /* The rounding mode and the flags of the caller do not show, and stay. */
-static void the_callers_environment_does_not_show(void **unused) {
-    (void)unused;
+TEST(the_callers_environment_does_not_show) {
 #ifdef __x86_64__
     bf_context *context = context_of("auto", 1);
     bf_julia_params p = picture_of(BF_F32, 65, 31);
@@ -162,8 +157,7 @@ static void refuse(bf_julia_params p, bf_status status) {
     assert_true(*bf_context_message(context) != '\0');
 }
 
-static void bad_parameters_are_refused(void **unused) {
-    (void)unused;
+TEST(bad_parameters_are_refused) {
     context = context_of("auto", 1);
     const double bad[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++) {
@@ -196,8 +190,7 @@ static void bad_parameters_are_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-static void bad_arrays_are_refused(void **unused) {
-    (void)unused;
+TEST(bad_arrays_are_refused) {
     context = context_of("auto", 1);
     bf_julia_params p = picture_of(BF_F32, 8, 8);
     bf_array a = counts_array(found, 8, 9);
@@ -233,8 +226,7 @@ static bool goes_to_gpu(int iterations, int64_t pixels, bf_where where, bool ope
     return bf_choose(&machine, &demand, &counts, 1).gpu;
 }
 
-static void large_pictures_pay_for_a_gpu(void **unused) {
-    (void)unused;
+TEST(large_pictures_pay_for_a_gpu) {
     const int64_t small = 256 * 256, large = (int64_t)1 << 30;
     assert_false(goes_to_gpu(200, small, BF_WHERE_HOST, false));
     assert_true(goes_to_gpu(200, large, BF_WHERE_HOST, false));
@@ -246,8 +238,7 @@ static void large_pictures_pay_for_a_gpu(void **unused) {
 
 /* --- palettes --- */
 
-static void palettes_have_names(void **unused) {
-    (void)unused;
+TEST(palettes_have_names) {
     assert_int_equal(bf_palette_from_name("classic"), BF_PALETTE_CLASSIC);
     assert_int_equal(bf_palette_from_name("no such"), 0);
     assert_string_equal(bf_palette_name((bf_palette)99), "?");
@@ -256,8 +247,7 @@ static void palettes_have_names(void **unused) {
 #undef BF_X
 }
 
-static void inside_is_red_or_black(void **unused) {
-    (void)unused;
+TEST(inside_is_red_or_black) {
     const uint16_t counts[] = {200, 0, 199, 65535};
     const uint8_t classic[] = {255, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 0, 0, 255};
     uint8_t rgba[16];
@@ -274,8 +264,7 @@ static void inside_is_red_or_black(void **unused) {
 }
 
 /* Many counts at once, whose colours are kept, are those of each count alone. */
-static void colors_do_not_depend_on_the_number_of_counts(void **unused) {
-    (void)unused;
+TEST(colors_do_not_depend_on_the_number_of_counts) {
     enum { N = 65536 };
     static uint16_t counts[N];
     static uint8_t rgba[4 * N];
@@ -291,19 +280,4 @@ static void colors_do_not_depend_on_the_number_of_counts(void **unused) {
     }
 }
 
-UNIT_TESTS(julia) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_of_the_plain_loop),
-        cmocka_unit_test(a_picture_can_be_made_in_parts),
-        cmocka_unit_test(any_strides_are_right),
-        cmocka_unit_test(many_iterations),
-        cmocka_unit_test(the_callers_environment_does_not_show),
-        cmocka_unit_test(bad_parameters_are_refused),
-        cmocka_unit_test(bad_arrays_are_refused),
-        cmocka_unit_test(large_pictures_pay_for_a_gpu),
-        cmocka_unit_test(palettes_have_names),
-        cmocka_unit_test(inside_is_red_or_black),
-        cmocka_unit_test(colors_do_not_depend_on_the_number_of_counts),
-    };
-    return RUN_TESTS(tests, open_contexts, close_contexts);
-}
+UNIT_TESTS(julia, open_contexts, close_contexts)

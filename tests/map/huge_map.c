@@ -75,8 +75,7 @@ static uint64_t sum_of_bytes(const periodic *in, int64_t i) {
 }
 
 /* 2 GiB. */
-static void every_byte(void **unused) {
-    (void)unused;
+TEST(every_byte) {
     periodic in[2] = {marked_huge(BF_U8, PAST_31_BITS, some_number),
                       huge_of(BF_U8, PAST_31_BITS, other_number)};
     char *out = room_of(in->n);
@@ -93,8 +92,7 @@ static uint64_t saturated_negative(const periodic *in, int64_t i) {
 }
 
 /* 2 GiB: in place. */
-static void in_place(void **unused) {
-    (void)unused;
+TEST(in_place) {
     periodic h = marked_huge(BF_I8, PAST_31_BITS, some_number);
     char *from = h.data;
     h.data = room_of(h.n);
@@ -133,8 +131,7 @@ static uint64_t double_of_integer(const periodic *in, int64_t i) {
     return bits_of_double((double)number_at(in, i));
 }
 
-static void wide_elements(void **unused) {
-    (void)unused;
+TEST(wide_elements) {
     static const struct {
         bf_map_op op;
         int inputs;
@@ -161,8 +158,7 @@ static void wide_elements(void **unused) {
 static int64_t never_zero(bf_dtype dtype, int64_t i) { return 1 + llabs(some_number(dtype, i)); }
 
 /* What does not fit is found, and said where. */
-static void failures_are_found(void **unused) {
-    (void)unused;
+TEST(failures_are_found) {
     periodic bytes = huge_of(BF_I8, PAST_31_BITS, some_number);
     periodic divisors = huge_of(BF_I32, PAST_31_BITS, never_zero);
     set_mark(&bytes, far_index(bytes.n) + 5, INT8_MIN);
@@ -190,8 +186,7 @@ static int64_t third_number(bf_dtype dtype, int64_t i) {
 }
 
 /* 2 GiB: every third element of an array, and a row that stands for three. */
-static void strides(void **unused) {
-    (void)unused;
+TEST(strides) {
     periodic h = huge_of(BF_U8, 3 * PAST_31_BITS, some_number);
     periodic thirds[2] = {{.dtype = BF_U8, .n = PAST_31_BITS, .rule = third_number, .marks = 1}, h};
     thirds[0].mark[0].at = thirds[0].n - 1;
@@ -223,11 +218,4 @@ static void strides(void **unused) {
     huge_free(&h);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte),    cmocka_unit_test(in_place),
-        cmocka_unit_test(wide_elements), cmocka_unit_test(failures_are_found),
-        cmocka_unit_test(strides),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

@@ -102,8 +102,7 @@ static void every_policy(problem *p) {
     }
 }
 
-static void loops_give_the_bits_of_the_rules(void **unused) {
-    (void)unused;
+TEST(loops_give_the_bits_of_the_rules) {
     static const int64_t sizes[] = {1, 7, 64, 1023, 2049};
     uint64_t seed = 1;
     for (int op = BF_MAP_ADD; op < BF_MAP_CAST; op++) {
@@ -121,8 +120,7 @@ static void loops_give_the_bits_of_the_rules(void **unused) {
     }
 }
 
-static void casts_give_the_bits_of_the_rules(void **unused) {
-    (void)unused;
+TEST(casts_give_the_bits_of_the_rules) {
     uint64_t seed = 2;
     for (int from = 0; from < DTYPE_COUNT; from++) {
         for (int to = 0; to < DTYPE_COUNT; to++) {
@@ -134,8 +132,7 @@ static void casts_give_the_bits_of_the_rules(void **unused) {
 }
 
 /* Infinities of f16, whose exponent field would do for 2^16, fit no integer. */
-static void infinities_fit_no_integer(void **unused) {
-    (void)unused;
+TEST(infinities_fit_no_integer) {
     const uint16_t x[2] = {0x7c00, 0xfc00};
     int32_t out[2] = {0, 0};
     bf_array from = bf_array_of(BF_F16, x, 2), to = bf_array_of(BF_I32, out, 2);
@@ -152,8 +149,7 @@ static void infinities_fit_no_integer(void **unused) {
     }
 }
 
-static void threads_and_pieces_do_not_show(void **unused) {
-    (void)unused;
+TEST(threads_and_pieces_do_not_show) {
     uint64_t seed = 3;
     for (int d = 0; d < DTYPE_COUNT; d++) {
         problem p = problem_of(BF_MAP_MAX, all_dtypes[d], all_dtypes[d], MOST - 7);
@@ -163,8 +159,7 @@ static void threads_and_pieces_do_not_show(void **unused) {
 }
 
 /* Every f16 and bf16 there is, and every f32 next to a tie between two of them. */
-static void casts_of_half_formats_are_exhaustive(void **unused) {
-    (void)unused;
+TEST(casts_of_half_formats_are_exhaustive) {
     for (int d = 0; d < 2; d++) {
         bf_dtype half = d ? BF_F16 : BF_BF16;
         for (int64_t i = 0; i < 65536; i++) store_element(buffers[0] + 2 * i, half, (uint64_t)i);
@@ -205,8 +200,7 @@ static void check_environment(bf_context *context, void *data) {
     }
 }
 
-static void the_environment_of_the_caller_changes_nothing(void **unused) {
-    (void)unused;
+TEST(the_environment_of_the_caller_changes_nothing) {
     uint64_t seed = 4;
     static const bf_map_op ops[] = {BF_MAP_ADD, BF_MAP_DIV, BF_MAP_FMA, BF_MAP_SQRT};
     for (int i = 0; i < 4; i++) {
@@ -218,8 +212,7 @@ static void the_environment_of_the_caller_changes_nothing(void **unused) {
     }
 }
 
-static void simple_calls(void **unused) {
-    (void)unused;
+TEST(simple_calls) {
     bf_context *context = make_context("auto", 2);
     float a[3] = {1, 2, 9}, b[3] = {4, 5, -3}, f[3];
     double x[2] = {0.1, 16}, y[2] = {3, 0}, g[2];
@@ -235,8 +228,7 @@ static void simple_calls(void **unused) {
     bf_context_destroy(context);
 }
 
-static void arguments_are_checked(void **unused) {
-    (void)unused;
+TEST(arguments_are_checked) {
     bf_context *context = make_context("auto", 1);
     double x[4] = {0}, y[4];
     bf_array a = bf_array_of(BF_F64, x, 4), out = bf_array_of(BF_F64, y, 4), bad = out;
@@ -267,16 +259,4 @@ static void arguments_are_checked(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(map) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_give_the_bits_of_the_rules),
-        cmocka_unit_test(casts_give_the_bits_of_the_rules),
-        cmocka_unit_test(infinities_fit_no_integer),
-        cmocka_unit_test(threads_and_pieces_do_not_show),
-        cmocka_unit_test(casts_of_half_formats_are_exhaustive),
-        cmocka_unit_test(the_environment_of_the_caller_changes_nothing),
-        cmocka_unit_test(simple_calls),
-        cmocka_unit_test(arguments_are_checked),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(map, NULL, NULL)

@@ -30,8 +30,7 @@ static uint64_t value_at(const int64_t counts[VALUES], int64_t rank) {
     return value;
 }
 
-static void a_sort_of_bytes(void **unused) {
-    (void)unused;
+TEST(a_sort_of_bytes) {
     const int64_t n = ((int64_t)1 << 31) + 5;
     int64_t counts[VALUES], at = 0;
     periodic h = data_of(BF_U8, n);
@@ -52,8 +51,7 @@ static void a_sort_of_bytes(void **unused) {
     huge_free(&h);
 }
 
-static void selections(void **unused) {
-    (void)unused;
+TEST(selections) {
     const int64_t n = PAST_31_BITS;
     static const double q[] = {0.001, 0.25, 0.5, 0.999, 1};
     const int64_t positions[] = {0, far_index(n) + 100, n - 1};
@@ -82,8 +80,7 @@ static void selections(void **unused) {
     huge_free(&h);
 }
 
-static void passes(void **unused) {
-    (void)unused;
+TEST(passes) {
     const int64_t n = PAST_31_BITS;
     int64_t counts[VALUES];
     int done = 0;
@@ -105,11 +102,4 @@ static void passes(void **unused) {
     huge_free(&h);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sort_of_bytes),
-        cmocka_unit_test(selections),
-        cmocka_unit_test(passes),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

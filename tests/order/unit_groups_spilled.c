@@ -11,7 +11,6 @@
 enum { N = 30000, LIMIT = 1 << 18, QUANTILES = 3 };
 
 static const double quantiles[QUANTILES] = {0.25, 0, 0.9};
-static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 enum { ODD = 331 /* one element in so many is a NaN, one an infinity, one a zero */ };
 
 static char keys[16 * N], values[16 * N];
@@ -80,8 +79,7 @@ static question ask_of(bf_dtype key, bf_dtype value, bool median) {
     return (question){key, value, N, median, false, N, BF_ORDER_OPTIONS(.method = 0)};
 }
 
-static void the_bytes_of_no_limit(void **unused) {
-    (void)unused;
+TEST(the_bytes_of_no_limit) {
     int failed = 0;
     for (int i = 0; i <= DTYPE_COUNT; i++) {
         question q = ask_of(dtype_of(i), dtype_of(DTYPE_COUNT - i), i % 2 == 0);
@@ -96,12 +94,11 @@ static void the_bytes_of_no_limit(void **unused) {
         }
     }
     assert_true(failed > 2 * DTYPE_COUNT); /* so these calls spilled */
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* One group is all, or most, of what there is: memory does not hold it either. */
-static void a_group_beyond_memory(void **unused) {
-    (void)unused;
+TEST(a_group_beyond_memory) {
     static const bf_dtype dtypes[] = {BF_F64, BF_I64, BF_F32, BF_U8, BF_F16, BF_I128};
     int failed = 0;
     for (int i = 0; i < 12; i++) {
@@ -112,7 +109,7 @@ static void a_group_beyond_memory(void **unused) {
         failed += check_answer(&q, LIMIT, 1 + i % 2);
     }
     assert_int_equal(failed, 12);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* Numbers of which the median is found by a sort of all rows. */
@@ -126,8 +123,7 @@ static int compare(const void *a, const void *b) {
     return (x->value > y->value) - (x->value < y->value);
 }
 
-static void medians_by_a_sort(void **unused) {
-    (void)unused;
+TEST(medians_by_a_sort) {
     static row rows[N];
     uint64_t seed = 11;
     bf_context *context = limited(LIMIT, directory, 2);
@@ -158,8 +154,7 @@ static void medians_by_a_sort(void **unused) {
 
 /* Arrays in every other place, of which none is copied as a whole; groups whose keys nobody wants.
  */
-static void arrays_with_strides(void **unused) {
-    (void)unused;
+TEST(arrays_with_strides) {
     bf_context *free_one = limited(0, NULL, 1), *context = limited(LIMIT, directory, 1);
     const int64_t n = N / 2;
     make_elements(BF_I128, keys, N, 9000, 1, ODD);
@@ -181,8 +176,7 @@ static void arrays_with_strides(void **unused) {
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-static void refusals_are_those_of_no_limit(void **unused) {
-    (void)unused;
+TEST(refusals_are_those_of_no_limit) {
     int failed = 0;
     make_elements(BF_I64, keys, N, N / 3, 1, ODD);
     make_elements(BF_F64, values, N, N, 2, ODD);
@@ -204,7 +198,7 @@ static void refusals_are_those_of_no_limit(void **unused) {
     failed += check_answer(&q, LIMIT, 1); /* a number between two */
     assert_int_equal(wanted.status, BF_E_DTYPE);
     assert_int_equal(failed, 4);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 static void check_untouched(void) {
@@ -212,8 +206,7 @@ static void check_untouched(void) {
     for (size_t i = 0; i < sizeof found.listed; i++) assert_int_equal(found.listed[i], 7);
 }
 
-static void limits_that_are_too_small(void **unused) {
-    (void)unused;
+TEST(limits_that_are_too_small) {
     question q = ask_of(BF_I64, BF_F64, false);
     bf_context *free_one = limited(0, NULL, 1);
     int failed = 0;
@@ -232,11 +225,10 @@ static void limits_that_are_too_small(void **unused) {
     }
     assert_true(failed > 20);
     bf_context_destroy(free_one);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
-static void files_that_cannot_be_made_or_grow(void **unused) {
-    (void)unused;
+TEST(files_that_cannot_be_made_or_grow) {
     bf_context *nowhere = limited(LIMIT, "/nonexistent/bitfold", 1),
                *context = limited(LIMIT, directory, 1);
     const question q = ask_of(BF_I64, BF_F64, true);
@@ -262,7 +254,7 @@ static void files_that_cannot_be_made_or_grow(void **unused) {
     assert_true(full > 2 && full < 10);
     bf_context_destroy(nowhere);
     bf_context_destroy(context);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 static int count_down(void *arg, int64_t bytes) {
@@ -270,8 +262,7 @@ static int count_down(void *arg, int64_t bytes) {
     return --*(int *)arg < 0;
 }
 
-static void cancelled_calls(void **unused) {
-    (void)unused;
+TEST(cancelled_calls) {
     const question q = ask_of(BF_I64, BF_F64, true);
     int cancelled = 0;
     make_elements(BF_I64, keys, N, N / 3, 1, ODD);
@@ -288,22 +279,7 @@ static void cancelled_calls(void **unused) {
         bf_context_destroy(context);
     }
     assert_true(cancelled > 0);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
-UNIT_TESTS(groups_spilled) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bytes_of_no_limit),
-        cmocka_unit_test(a_group_beyond_memory),
-        cmocka_unit_test(medians_by_a_sort),
-        cmocka_unit_test(arrays_with_strides),
-        cmocka_unit_test(refusals_are_those_of_no_limit),
-        cmocka_unit_test(limits_that_are_too_small),
-        cmocka_unit_test(files_that_cannot_be_made_or_grow),
-        cmocka_unit_test(cancelled_calls),
-    };
-    if (mkdtemp(directory) == NULL) return 1;
-    const int failed = RUN_TESTS(tests, NULL, NULL);
-    rmdir(directory);
-    return failed;
-}
+UNIT_TESTS(groups_spilled, make_directory, remove_directory)

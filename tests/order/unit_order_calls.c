@@ -137,8 +137,7 @@ static void close_call(call *c) {
 }
 
 #ifndef SANITIZED
-static void nothing_is_written_without_memory(void **unused) {
-    (void)unused;
+TEST(nothing_is_written_without_memory) {
     for (int number = 0; number < CALLS; number++)
         for (int way = 0; way < 4; way++) {
             call c = open_call(way < 2 ? BF_F64 : BF_I128, 1 + way % 2, BF_NAN_PROPAGATE);
@@ -156,8 +155,7 @@ static void nothing_is_written_without_memory(void **unused) {
 }
 #endif
 
-static void nothing_is_written_for_a_nan_that_is_refused(void **unused) {
-    (void)unused;
+TEST(nothing_is_written_for_a_nan_that_is_refused) {
     for (int number = 0; number < CALLS; number++)
         for (int64_t step = 1; step <= 2; step++) {
             call c = open_call(BF_F64, step, BF_NAN_ERROR);
@@ -170,8 +168,7 @@ static void nothing_is_written_for_a_nan_that_is_refused(void **unused) {
 
 /* ---- memory that is shared ------------------------------------------------------------------- */
 
-static void outputs_that_share_memory_are_refused(void **unused) {
-    (void)unused;
+TEST(outputs_that_share_memory_are_refused) {
     call c = open_call(BF_F64, 1, BF_NAN_PROPAGATE);
     bf_array next = line_of(BF_F64, values + 1, N, 1),
              back = line_of(BF_F64, values + N - 1, N, -1), words = line_of(BF_I64, values, N, 1),
@@ -193,8 +190,7 @@ static void outputs_that_share_memory_are_refused(void **unused) {
 }
 
 /* What lies backwards and apart is sorted where it is. */
-static void strides_are_sorted_in_place(void **unused) {
-    (void)unused;
+TEST(strides_are_sorted_in_place) {
     call c = open_call(BF_F64, 2, BF_NAN_PROPAGATE);
     const bf_array back = line_of(BF_F64, values + APART - 2, N, -2);
     assert_int_equal(bf_sort(c.context, &back, 0, NULL, &back, NULL), BF_OK);
@@ -205,8 +201,7 @@ static void strides_are_sorted_in_place(void **unused) {
 
 /* On the CPU a sort on a stream is done when the call returns. It refuses what a GPU would wait
  * for, of arrays of two dimensions the lines that are not the last. */
-static void a_sort_on_a_stream_is_that_sort(void **unused) {
-    (void)unused;
+TEST(a_sort_on_a_stream_is_that_sort) {
     for (int i128 = 0; i128 < 2; i128++) {
         call c = open_call(i128 ? BF_I128 : BF_F64, 1, BF_NAN_PROPAGATE);
         static char expected[sizeof to_values];
@@ -237,8 +232,7 @@ static void a_sort_on_a_stream_is_that_sort(void **unused) {
 static bool are_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
 /* Quantiles on a stream, too, and NaNs that are all skipped give a NaN there. */
-static void quantiles_on_a_stream_are_those_quantiles(void **unused) {
-    (void)unused;
+TEST(quantiles_on_a_stream_are_those_quantiles) {
     bf_context *c = make_context(NULL, 1);
     double x[] = {3, NAN, 1, 2, NAN, NAN, NAN, NAN}, found[4], at[] = {0, 0.75};
     const double medians[] = {2, (double)NAN}, quantiles[] = {1, (double)NAN, 2.5, (double)NAN};
@@ -276,8 +270,7 @@ static bf_status select_large(bf_context *c, int64_t n, const double *of, int m,
     return bf_quantile_axes(c, &x, &axis, 1, of, m, NULL, &results);
 }
 
-static void results_have_the_dtype_of_their_array(void **unused) {
-    (void)unused;
+TEST(results_have_the_dtype_of_their_array) {
     static const double ends[] = {0, 1, 0.5}, quarter[] = {0.25, 1};
     int64_t found[3];
     uint64_t pairs[4];
@@ -301,8 +294,7 @@ static void results_have_the_dtype_of_their_array(void **unused) {
     bf_context_destroy(c);
 }
 
-static void whole_places_are_known_beforehand(void **unused) {
-    (void)unused;
+TEST(whole_places_are_known_beforehand) {
     static const double of[] = {0, 0.5, 1, 0.25, 2, (double)NAN};
     assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 7, NULL, 0), 1);
     assert_int_equal(bf_quantile_is_whole(BF_QUANTILE_LINEAR, 8, NULL, 0), 0);
@@ -319,18 +311,4 @@ static void whole_places_are_known_beforehand(void **unused) {
     assert_int_equal(bf_quantile_is_whole((bf_quantile_method)13, 9, of, 1), 0);
 }
 
-UNIT_TESTS(order_calls) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_have_the_dtype_of_their_array),
-        cmocka_unit_test(whole_places_are_known_beforehand),
-#ifndef SANITIZED
-        cmocka_unit_test(nothing_is_written_without_memory),
-#endif
-        cmocka_unit_test(nothing_is_written_for_a_nan_that_is_refused),
-        cmocka_unit_test(outputs_that_share_memory_are_refused),
-        cmocka_unit_test(strides_are_sorted_in_place),
-        cmocka_unit_test(a_sort_on_a_stream_is_that_sort),
-        cmocka_unit_test(quantiles_on_a_stream_are_those_quantiles),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(order_calls, NULL, NULL)

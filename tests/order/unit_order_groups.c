@@ -89,8 +89,7 @@ static void check_ranks(bf_context *c, int64_t n, bool descending) {
     }
 }
 
-static void results_are_those_of_counting(void **unused) {
-    (void)unused;
+TEST(results_are_those_of_counting) {
     static const char *const isas[] = {"auto", "generic"};
     for (int threads = SEVERAL_THREADS ? 3 : 1; threads <= 3; threads += 2) {
         for (int isa = 0; isa < 2; isa++) {
@@ -106,8 +105,7 @@ static void results_are_those_of_counting(void **unused) {
 }
 
 /* Lines along the other axis, with strides. */
-static void ranks_follow_the_axis(void **unused) {
-    (void)unused;
+TEST(ranks_follow_the_axis) {
     static const double x[6] = {3, 1, 2, -0.0, 1, 0.0};
     static const int64_t across[6] = {2, 1, 2, 1, 1, 1}, along[6] = {3, 1, 2, 1, 3, 2};
     int64_t found[6];
@@ -123,8 +121,7 @@ static void ranks_follow_the_axis(void **unused) {
     bf_context_destroy(c);
 }
 
-static void too_little_room_is_told(void **unused) {
-    (void)unused;
+TEST(too_little_room_is_told) {
     int64_t groups = 0;
     bf_context *c = context_of(1, "auto");
     make_rows(1000, 5);
@@ -138,8 +135,7 @@ static void too_little_room_is_told(void **unused) {
 }
 
 #ifndef SANITIZED
-static void a_call_without_memory_changes_nothing(void **unused) {
-    (void)unused;
+TEST(a_call_without_memory_changes_nothing) {
     const int64_t n = 40000;
     bf_context *c = context_of(1, "auto");
     int64_t groups;
@@ -166,14 +162,4 @@ static void a_call_without_memory_changes_nothing(void **unused) {
 }
 #endif
 
-UNIT_TESTS(order_groups) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_those_of_counting),
-        cmocka_unit_test(ranks_follow_the_axis),
-        cmocka_unit_test(too_little_room_is_told),
-#ifndef SANITIZED
-        cmocka_unit_test(a_call_without_memory_changes_nothing),
-#endif
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(order_groups, NULL, NULL)

@@ -247,8 +247,7 @@ static void check_order(bf_context *c, void *data) {
     if (!p->descending) check_unique(c, p);
 }
 
-static void all_that_is_ordered(void **unused) {
-    (void)unused;
+TEST(all_that_is_ordered) {
     static const int64_t sizes[] = {0, 1, 2, 25, 1001, MOST / CASE_STEP};
     for (int s = 0; s < (int)(sizeof sizes / sizeof *sizes); s++) {
         for (int k = 0; k < PATTERNS; k++) {
@@ -303,8 +302,7 @@ static void check_lines(bf_context *c, void *data) {
         assert_true(sorted[i] == values[i] && index_of[i] == i - offsets[4]);
 }
 
-static void lines_are_sorted_each(void **unused) {
-    (void)unused;
+TEST(lines_are_sorted_each) {
     int64_t sizes[] = {3, 101, MOST / COLUMNS / CASE_STEP};
     for (int s = 0; s < 3; s++) {
         make_values(s == 1 ? FEW : RANDOM, sizes[s] * COLUMNS);
@@ -360,8 +358,7 @@ static void check_quantiles(bf_context *c, void *data) {
                      all_whole ? BF_OK : BF_E_DTYPE);
 }
 
-static void quantiles_are_exact_and_rounded_once(void **unused) {
-    (void)unused;
+TEST(quantiles_are_exact_and_rounded_once) {
     for (int scale = 0; scale <= BF_SCALE_MOST_I128; scale++) {
         quantile_problem p = {.n = scale == 0 ? 1 : 99 * scale + scale % 4, .scale = scale};
         p.method = scale % 3 == 1 ? BF_QUANTILE_HAZEN : BF_QUANTILE_LINEAR;
@@ -373,8 +370,7 @@ static void quantiles_are_exact_and_rounded_once(void **unused) {
 }
 
 /* Methods that choose give the element that they choose of doubles. */
-static void chosen_elements_are_themselves(void **unused) {
-    (void)unused;
+TEST(chosen_elements_are_themselves) {
     enum { N = 1000 };
     static const int first = 0;
     bf_context *c = make_context(NULL, 2);
@@ -438,8 +434,7 @@ static void check_parts(bf_context *c, void *unused) {
     assert_int_equal(bf_median_groups(c, &x, &index, &o, &keys, &tagged, &n), BF_E_DTYPE);
 }
 
-static void parts_have_medians_of_their_own(void **unused) {
-    (void)unused;
+TEST(parts_have_medians_of_their_own) {
     make_values(RANDOM, 3000);
     on_every_context(check_parts, NULL);
 }
@@ -512,8 +507,7 @@ static void check_passes(bf_context *c, void *data) {
     bf_quantiles_destroy(x);
 }
 
-static void passes_find_what_a_sort_does(void **unused) {
-    (void)unused;
+TEST(passes_find_what_a_sort_does) {
     for (int k = 0; k < PATTERNS; k++) {
         quantile_problem p = {.n = k == RANDOM ? MOST / CASE_STEP : 2000 + k, .scale = 7 * k};
         p.method = k % 2 == 1 ? BF_QUANTILE_HAZEN : BF_QUANTILE_LINEAR;
@@ -525,8 +519,7 @@ static void passes_find_what_a_sort_does(void **unused) {
 
 /* ---- what is refused, and pairs -------------------------------------------------------------- */
 
-static void wrong_calls_are_refused(void **unused) {
-    (void)unused;
+TEST(wrong_calls_are_refused) {
     static const int first = 0;
     bf_context *c = make_context(NULL, 1);
     make_values(RANDOM, 4);
@@ -553,8 +546,7 @@ static void wrong_calls_are_refused(void **unused) {
 }
 
 /* A pair is ordered by its first word, then by its second, both without a sign. */
-static void pairs_are_ordered_by_their_words(void **unused) {
-    (void)unused;
+TEST(pairs_are_ordered_by_their_words) {
     uint64_t x[][2] = {{2, 1}, {1, ~(uint64_t)0}, {2, 0}, {1, ~(uint64_t)0}}, to[4][2];
     int64_t number[4], n;
     static const int first = 0;
@@ -571,16 +563,4 @@ static void pairs_are_ordered_by_their_words(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(order_i128) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_is_ordered),
-        cmocka_unit_test(lines_are_sorted_each),
-        cmocka_unit_test(quantiles_are_exact_and_rounded_once),
-        cmocka_unit_test(chosen_elements_are_themselves),
-        cmocka_unit_test(parts_have_medians_of_their_own),
-        cmocka_unit_test(passes_find_what_a_sort_does),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(pairs_are_ordered_by_their_words),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(order_i128, NULL, NULL)

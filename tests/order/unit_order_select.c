@@ -335,8 +335,7 @@ static void destroy_contexts(bf_context *const c[], int contexts) {
 static const int64_t sizes[] = {1, 2, 3, 7, 32, 33, 511, 513, 4096, 4097, 20001};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static void statistics_are_those_of_a_sort(void **unused) {
-    (void)unused;
+TEST(statistics_are_those_of_a_sort) {
     needs_no_threads();
     uint64_t seed = 1;
     bf_context *c[CONTEXTS_MOST];
@@ -353,8 +352,7 @@ static void statistics_are_those_of_a_sort(void **unused) {
     destroy_contexts(c, contexts);
 }
 
-static void every_method_and_fraction_is_rounded_as_written(void **unused) {
-    (void)unused;
+TEST(every_method_and_fraction_is_rounded_as_written) {
     needs_no_threads();
     uint64_t seed = 2;
     bf_context *c = make_context(NULL, 1);
@@ -381,8 +379,7 @@ static int make_contexts(bf_context *c[CONTEXTS_MOST]) {
     return contexts;
 }
 
-static void large_lines_do_not_depend_on_the_threads(void **unused) {
-    (void)unused;
+TEST(large_lines_do_not_depend_on_the_threads) {
     uint64_t seed = 3;
     bf_context *c[CONTEXTS_MOST];
     const int contexts = make_contexts(c);
@@ -399,8 +396,7 @@ static void large_lines_do_not_depend_on_the_threads(void **unused) {
     destroy_contexts(c, contexts);
 }
 
-static void elements_of_other_orders_are_those_of_a_sort(void **unused) {
-    (void)unused;
+TEST(elements_of_other_orders_are_those_of_a_sort) {
     needs_no_threads();
     uint64_t seed = 4;
     int64_t positions[RESULTS];
@@ -496,8 +492,7 @@ static void check_rows(bf_context *const c[2], const bf_order_lines *rows) {
     for (int i = 0; i < 4; i++) check_lines(c[i / 2], rows, i % 2 ? &median : &quantiles);
 }
 
-static void many_lines_are_each_on_their_own(void **unused) {
-    (void)unused;
+TEST(many_lines_are_each_on_their_own) {
     uint64_t seed = 5;
     int64_t offsets[LINES + 1];
     for (int giant = 0; giant < 2; giant++) {
@@ -520,8 +515,7 @@ static void many_lines_are_each_on_their_own(void **unused) {
     }
 }
 
-static void the_first_line_without_a_value_is_named(void **unused) {
-    (void)unused;
+TEST(the_first_line_without_a_value_is_named) {
     static const int64_t offsets[] = {0, 3, 3, 5, 5};
     static const double x[] = {1, 2, 3, (double)NAN, 5};
     bf_selection s = {
@@ -556,8 +550,7 @@ static void check_top_of(bf_context *c, const bf_order_lines *lines, int64_t k, 
     }
 }
 
-static void the_first_of_a_line_are_those_of_a_stable_sort(void **unused) {
-    (void)unused;
+TEST(the_first_of_a_line_are_those_of_a_stable_sort) {
     needs_no_threads();
     uint64_t seed = 6;
     bf_context *c[CONTEXTS_MOST];
@@ -587,8 +580,7 @@ static void the_first_of_a_line_are_those_of_a_stable_sort(void **unused) {
     destroy_contexts(c, contexts);
 }
 
-static void the_first_of_large_lines_do_not_depend_on_the_threads(void **unused) {
-    (void)unused;
+TEST(the_first_of_large_lines_do_not_depend_on_the_threads) {
     uint64_t seed = 7;
     bf_context *c[CONTEXTS_MOST];
     const int contexts = make_contexts(c);
@@ -610,8 +602,7 @@ static void the_first_of_large_lines_do_not_depend_on_the_threads(void **unused)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void methods_have_names(void **unused) {
-    (void)unused;
+TEST(methods_have_names) {
     for (int m = 0; m < 13; m++) {
         const char *name = bf_quantile_method_name((bf_quantile_method)m);
         assert_int_equal(bf_quantile_method_from_name(name), m);
@@ -625,17 +616,4 @@ static void methods_have_names(void **unused) {
     assert_int_equal(bf_median_dtype(BF_BOOL), BF_F64);
 }
 
-UNIT_TESTS(order_select) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics_are_those_of_a_sort),
-        cmocka_unit_test(every_method_and_fraction_is_rounded_as_written),
-        cmocka_unit_test(large_lines_do_not_depend_on_the_threads),
-        cmocka_unit_test(elements_of_other_orders_are_those_of_a_sort),
-        cmocka_unit_test(many_lines_are_each_on_their_own),
-        cmocka_unit_test(the_first_line_without_a_value_is_named),
-        cmocka_unit_test(the_first_of_a_line_are_those_of_a_stable_sort),
-        cmocka_unit_test(the_first_of_large_lines_do_not_depend_on_the_threads),
-        cmocka_unit_test(methods_have_names),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(order_select, NULL, NULL)

@@ -187,8 +187,7 @@ static void check_sort(bf_context *c, bf_dtype dtype, bf_order order, int64_t n)
 
 enum { LINE_STEP = DATA_SHARE > 1 ? 3 : 1 };
 
-static void one_line_of_every_kind_is_sorted_on_every_isa(void **unused) {
-    (void)unused;
+TEST(one_line_of_every_kind_is_sorted_on_every_isa) {
     needs_no_threads();
     static const int64_t sizes[] = {1,  2,  3,   4,   5,   8,   9,   16,  17,  31,  32,   33,
                                     64, 65, 100, 127, 128, 129, 255, 256, 257, 513, 1025, 5001};
@@ -208,8 +207,7 @@ static void one_line_of_every_kind_is_sorted_on_every_isa(void **unused) {
     }
 }
 
-static void every_length_to_600_is_sorted(void **unused) {
-    (void)unused;
+TEST(every_length_to_600_is_sorted) {
     needs_no_threads();
     static const bf_dtype dtypes[] = {BF_U8, BF_I16, BF_F32, BF_U32, BF_I64, BF_F64};
     for (int isa = 0; bf_isa_name(isa) != NULL; isa++) {
@@ -229,8 +227,7 @@ static void every_length_to_600_is_sorted(void **unused) {
 /* Every second pattern of a dtype, which the other dtypes of its width make up for. */
 enum { SHARED_STEP = CASE_STEP > 1 ? 32 : 2 * DATA_SHARE };
 
-static void nothing_depends_on_the_threads(void **unused) {
-    (void)unused;
+TEST(nothing_depends_on_the_threads) {
     static const int64_t sizes[] = {70001, 270001, 550007}; /* threads share the longer ones */
     static const int threads[] = {1, 2, 3, 8};
     bf_context *c[16];
@@ -250,8 +247,7 @@ static void nothing_depends_on_the_threads(void **unused) {
     for (int i = 0; i < contexts; i++) bf_context_destroy(c[i]);
 }
 
-static void a_million_elements_are_sorted(void **unused) {
-    (void)unused;
+TEST(a_million_elements_are_sorted) {
     static const bf_dtype dtypes[] = {BF_U8, BF_F16, BF_F32, BF_U64, BF_F64, BF_PAIR};
     const int64_t n = MOST / DATA_SHARE;
     for (int d = 0; d < 6; d += DATA_SHARE) {
@@ -305,8 +301,7 @@ static void check_segments(bf_context *c, void *arg) {
     }
 }
 
-static void segments_are_sorted_each(void **unused) {
-    (void)unused;
+TEST(segments_are_sorted_each) {
     static int64_t offsets[MOST / 8];
     int64_t n = 400000 / DATA_SHARE, count = make_offsets(offsets, n);
     static const bf_dtype dtypes[] = {BF_BOOL, BF_F16, BF_F32, BF_I64, BF_F64, BF_PAIR};
@@ -326,8 +321,7 @@ static void check_lines(bf_context *c, void *arg) {
     check_line(lines.dtype, 0, lines.count * lines.length, sorted, NULL);
 }
 
-static void lines_are_sorted_each(void **unused) {
-    (void)unused;
+TEST(lines_are_sorted_each) {
     static int64_t offsets[MOST];
     static const int64_t lengths[] = {1, 5, 32, 100, 256, 5000};
     for (int l = 0; l < 6; l++) {
@@ -511,8 +505,7 @@ static void different_keys_are_listed_and_counted(bf_context *c, void *unused) {
 
 #ifndef SANITIZED
 /* Every allocation fails once. Whatever fails, nothing is written in place. */
-static void nothing_is_written_without_memory(void **unused) {
-    (void)unused;
+TEST(nothing_is_written_without_memory) {
     static const bf_dtype dtypes[] = {BF_U8, BF_F16, BF_F32, BF_I64, BF_PAIR};
     int64_t n = 200001, different;
     for (int d = 0; d < 5; d++) {
@@ -568,8 +561,7 @@ static bf_status watched_sort(const stop *s, int threads, bool indexed, int64_t 
     return status;
 }
 
-static void a_watch_counts_the_bytes_and_cancels(void **unused) {
-    (void)unused;
+TEST(a_watch_counts_the_bytes_and_cancels) {
     int64_t n = 1000000; /* fewer are not shared */
     make_values(BF_F64, RANDOM, n);
     for (int threads = 2 + THREADS_ALONE; threads <= 3; threads++) {
@@ -584,33 +576,11 @@ static void a_watch_counts_the_bytes_and_cancels(void **unused) {
 }
 
 #define ON_EVERY_CONTEXT(name)                                                                     \
-    static void name##_on_every_context(void **unused) {                                           \
-        (void)unused;                                                                              \
-        on_every_context(name, NULL);                                                              \
-    }
+    TEST(name##_on_every_context) { on_every_context(name, NULL); }
 ON_EVERY_CONTEXT(rows_follow_their_keys)
 ON_EVERY_CONTEXT(elements_are_taken)
 ON_EVERY_CONTEXT(wanted_elements_are_found)
 ON_EVERY_CONTEXT(a_fall_is_seen_wherever_it_is)
 ON_EVERY_CONTEXT(different_keys_are_listed_and_counted)
 
-UNIT_TESTS(order_sort) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_line_of_every_kind_is_sorted_on_every_isa),
-        cmocka_unit_test(every_length_to_600_is_sorted),
-        cmocka_unit_test(nothing_depends_on_the_threads),
-        cmocka_unit_test(a_million_elements_are_sorted),
-        cmocka_unit_test(segments_are_sorted_each),
-        cmocka_unit_test(lines_are_sorted_each),
-        cmocka_unit_test(rows_follow_their_keys_on_every_context),
-        cmocka_unit_test(elements_are_taken_on_every_context),
-        cmocka_unit_test(wanted_elements_are_found_on_every_context),
-        cmocka_unit_test(a_fall_is_seen_wherever_it_is_on_every_context),
-        cmocka_unit_test(different_keys_are_listed_and_counted_on_every_context),
-#ifndef SANITIZED
-        cmocka_unit_test(nothing_is_written_without_memory),
-#endif
-        cmocka_unit_test(a_watch_counts_the_bytes_and_cancels),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(order_sort, NULL, NULL)

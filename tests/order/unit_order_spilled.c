@@ -15,7 +15,6 @@ typedef struct entry {
     int64_t index;
 } entry;
 
-static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 static entry entries[MOST];
 static char values[16 * MOST], sorted[16 * MOST], wanted[16 * MOST];
 static int64_t found[MOST], wanted_index[MOST];
@@ -96,8 +95,7 @@ static void check_sorts(bf_context *context, bf_dtype dtype, const bf_order_opti
     check(dtype, lines * n, sorted, found);
 }
 
-static void sorting_beyond_memory(void **unused) {
-    (void)unused;
+TEST(sorting_beyond_memory) {
     static const bf_order orders[] = {BF_ASCENDING, BF_DESCENDING, BF_DESCENDING_NAN_LAST};
     int failed = 0;
     for (int i = 0; i <= DTYPE_COUNT; i++) {
@@ -124,11 +122,10 @@ static void sorting_beyond_memory(void **unused) {
     }
     assert_true(failed >=
                 (CASE_STEP > 1 ? DTYPE_COUNT : 3 * DTYPE_COUNT)); /* so these sorts spilled */
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
-static void lines_beyond_memory(void **unused) {
-    (void)unused;
+TEST(lines_beyond_memory) {
     const int64_t n = MOST / LINES;
     bf_context *context = limited(1 << 19, directory, 2);
     make_values(BF_F64, LINES * n);
@@ -160,8 +157,7 @@ static int64_t want_different(bf_dtype dtype, int64_t n) {
     return different;
 }
 
-static void different_values_beyond_memory(void **unused) {
-    (void)unused;
+TEST(different_values_beyond_memory) {
     int failed = 0;
     for (int i = 0; i <= DTYPE_COUNT; i++) {
         const bf_dtype dtype = dtype_of(i);
@@ -184,13 +180,12 @@ static void different_values_beyond_memory(void **unused) {
         bf_context_destroy(context);
     }
     assert_true(failed > 2);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void a_directory_that_cannot_be_written(void **unused) {
-    (void)unused;
+TEST(a_directory_that_cannot_be_written) {
     bf_context *context = limited(1 << 18, "/nonexistent/bitfold", 1);
     make_values(BF_F64, N);
     const bf_array from = bf_array_of(BF_F64, values, N), to = bf_array_of(BF_F64, sorted, N);
@@ -203,15 +198,4 @@ static void a_directory_that_cannot_be_written(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(order_spilled) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorting_beyond_memory),
-        cmocka_unit_test(lines_beyond_memory),
-        cmocka_unit_test(different_values_beyond_memory),
-        cmocka_unit_test(a_directory_that_cannot_be_written),
-    };
-    if (mkdtemp(directory) == NULL) return 1;
-    const int failed = RUN_TESTS(tests, NULL, NULL);
-    rmdir(directory);
-    return failed;
-}
+UNIT_TESTS(order_spilled, make_directory, remove_directory)

@@ -138,8 +138,7 @@ static void check_search(bf_context *c[PARTS], const search *s, int64_t n, uint6
 
 static bool has_scale(bf_dtype dtype) { return !is_float(dtype) && dtype != BF_BOOL; }
 
-static void passes_find_what_a_selection_does(void **unused) {
-    (void)unused;
+TEST(passes_find_what_a_selection_does) {
     static const int64_t sizes[] = {1, 2, 1000, 70001};
     uint64_t seed = 1;
     bf_context *c[PARTS];
@@ -172,8 +171,7 @@ static void passes_find_what_a_selection_does(void **unused) {
     for (int i = 0; i < PARTS; i++) bf_context_destroy(c[i]);
 }
 
-static void large_arrays_are_shared_by_threads(void **unused) {
-    (void)unused;
+TEST(large_arrays_are_shared_by_threads) {
     uint64_t seed = 2;
     bf_context *c[PARTS];
     for (int i = 0; i < PARTS; i++) c[i] = make_context(NULL, i == 3 ? 8 : i + 1);
@@ -261,8 +259,7 @@ static void look_at_wholes(bf_context *c, void *unused) {
     }
 }
 
-static void whole_results_are_the_nearest_integers(void **unused) {
-    (void)unused;
+TEST(whole_results_are_the_nearest_integers) {
     bf_quantiles *q = NULL;
     on_every_context(look_at_wholes, NULL);
     bf_context *c = make_context(NULL, 1);
@@ -280,8 +277,7 @@ static void check_number(const bf_value *v, const char *text) {
     assert_string_equal(found, text);
 }
 
-static void integers_may_have_a_scale(void **unused) {
-    (void)unused;
+TEST(integers_may_have_a_scale) {
     static const int64_t x[] = {125, 20, 30, 110};
     static const double q[] = {0, 0.5, 1};
     static const int axis = 0;
@@ -311,8 +307,7 @@ static void integers_may_have_a_scale(void **unused) {
     bf_context_destroy(c);
 }
 
-static void scales_that_there_are_not_are_refused(void **unused) {
-    (void)unused;
+TEST(scales_that_there_are_not_are_refused) {
     static const struct {
         bf_dtype dtype;
         int scale;
@@ -338,8 +333,7 @@ static void scales_that_there_are_not_are_refused(void **unused) {
 }
 
 /* A merge needs one scale. A saved form has a scale that there is. */
-static void scales_are_saved_and_do_not_mix(void **unused) {
-    (void)unused;
+TEST(scales_are_saved_and_do_not_mix) {
     bf_context *c = make_context(NULL, 1);
     bf_quantiles *of[2], *loaded = NULL;
     for (int i = 0; i < 2; i++) {
@@ -369,8 +363,7 @@ static bf_quantiles *median_of(bf_context *c, bf_dtype dtype, const bf_order_opt
     return q;
 }
 
-static void wrong_passes_are_refused_and_change_nothing(void **unused) {
-    (void)unused;
+TEST(wrong_passes_are_refused_and_change_nothing) {
     int done = 1;
     uint64_t seed = 3;
     bf_value value;
@@ -403,8 +396,7 @@ static void wrong_passes_are_refused_and_change_nothing(void **unused) {
     bf_context_destroy(c);
 }
 
-static void other_data_in_a_later_pass_are_noticed(void **unused) {
-    (void)unused;
+TEST(other_data_in_a_later_pass_are_noticed) {
     int done;
     bf_context *c = make_context(NULL, 1);
     bf_quantiles *q = median_of(c, BF_I64, NULL);
@@ -420,8 +412,7 @@ static void other_data_in_a_later_pass_are_noticed(void **unused) {
     bf_context_destroy(c);
 }
 
-static void nothing_has_the_value_that_was_given(void **unused) {
-    (void)unused;
+TEST(nothing_has_the_value_that_was_given) {
     int done = 0;
     bf_value value;
     const bf_value empty = {.dtype = BF_F64, .as.f64 = -1};
@@ -439,8 +430,7 @@ static void nothing_has_the_value_that_was_given(void **unused) {
     bf_context_destroy(c);
 }
 
-static void damaged_forms_are_refused(void **unused) {
-    (void)unused;
+TEST(damaged_forms_are_refused) {
     uint64_t seed = 4;
     int done = 0;
     bf_context *c = make_context(NULL, 1);
@@ -461,8 +451,7 @@ static void damaged_forms_are_refused(void **unused) {
 }
 
 /* Ranges of a pass that were out of order would have steps outside their tally. */
-static void wanted_ranks_that_do_not_ascend_are_refused(void **unused) {
-    (void)unused;
+TEST(wanted_ranks_that_do_not_ascend_are_refused) {
     static const double q[] = {0.25, 0.75};
     uint64_t seed = 5;
     int done = 0;
@@ -488,19 +477,4 @@ static void wanted_ranks_that_do_not_ascend_are_refused(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(quantiles) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes_find_what_a_selection_does),
-        cmocka_unit_test(large_arrays_are_shared_by_threads),
-        cmocka_unit_test(whole_results_are_the_nearest_integers),
-        cmocka_unit_test(integers_may_have_a_scale),
-        cmocka_unit_test(scales_that_there_are_not_are_refused),
-        cmocka_unit_test(scales_are_saved_and_do_not_mix),
-        cmocka_unit_test(wrong_passes_are_refused_and_change_nothing),
-        cmocka_unit_test(other_data_in_a_later_pass_are_noticed),
-        cmocka_unit_test(nothing_has_the_value_that_was_given),
-        cmocka_unit_test(damaged_forms_are_refused),
-        cmocka_unit_test(wanted_ranks_that_do_not_ascend_are_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(quantiles, NULL, NULL)

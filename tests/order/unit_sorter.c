@@ -22,7 +22,6 @@ typedef struct trial {
     bool numbered; /* numbers[] go with the elements */
 } trial;
 
-static char directory[] = "/tmp/bitfold_sorter_XXXXXX";
 static entry entries[N];
 static char values[16 * N], wanted[16 * N], made[16 * (N + 1)];
 static int64_t numbers[N], wanted_beside[N], made_beside[N + 1];
@@ -187,8 +186,7 @@ static void check_kinds(bf_context *context, bf_dtype dtype, int64_t memory, int
     }
 }
 
-static void few_elements_in_memory(void **unused) {
-    (void)unused;
+TEST(few_elements_in_memory) {
     static const int64_t sizes[] = {0, 1, 2, 777};
     bf_context *context = limited(0, NULL, 2);
     for (int i = 0; i <= DTYPE_COUNT + 1; i++) {
@@ -199,8 +197,7 @@ static void few_elements_in_memory(void **unused) {
 }
 
 /* By runs that are merged at once, and by so many that they are merged again and again. */
-static void elements_beyond_memory(void **unused) {
-    (void)unused;
+TEST(elements_beyond_memory) {
     bf_context *context = limited(1 << 20, directory, 2);
     for (int i = 0; i <= DTYPE_COUNT + 1; i++) {
         make_values(dtype_of(i));
@@ -208,12 +205,11 @@ static void elements_beyond_memory(void **unused) {
         check_kinds(context, dtype_of(i), i % 2 == 0 ? 0 : 1 << 18, i % 4 == 0 ? N : N / 2, i + 1);
     }
     bf_context_destroy(context);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* Two sorters share a context by default; and memory that does not spill fails. */
-static void the_limit_holds(void **unused) {
-    (void)unused;
+TEST(the_limit_holds) {
     bf_context *context = limited(1 << 19, directory, 1), *without = limited(1 << 17, NULL, 1);
     const bf_sorter_options options = BF_SORTER_OPTIONS(.dtype = BF_F64, .beside = true);
     const bf_array array = bf_array_of(BF_F64, values, N), few = bf_array_of(BF_F64, values, 100);
@@ -237,8 +233,7 @@ static void the_limit_holds(void **unused) {
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void what_is_refused_changes_nothing(void **unused) {
-    (void)unused;
+TEST(what_is_refused_changes_nothing) {
     double x[] = {3, 1, 2, 0.0 / 0.0};
     float other[4] = {0};
     int64_t beside[4] = {4, 5, 6, 7}, n;
@@ -272,8 +267,7 @@ static void what_is_refused_changes_nothing(void **unused) {
     bf_context_destroy(context);
 }
 
-static void a_sum_that_does_not_fit(void **unused) {
-    (void)unused;
+TEST(a_sum_that_does_not_fit) {
     int8_t x[] = {1, 1};
     int64_t most[] = {INT64_MAX, 1};
     bf_context *context = limited(0, NULL, 1);
@@ -288,8 +282,7 @@ static void a_sum_that_does_not_fit(void **unused) {
     bf_context_destroy(context);
 }
 
-static void a_directory_that_cannot_be_written(void **unused) {
-    (void)unused;
+TEST(a_directory_that_cannot_be_written) {
     bf_context *context = limited(1 << 18, "/nonexistent/bitfold", 1);
     const bf_array array = bf_array_of(BF_F64, values, N);
     bf_sorter *s;
@@ -304,17 +297,4 @@ static void a_directory_that_cannot_be_written(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(sorter) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_elements_in_memory),
-        cmocka_unit_test(elements_beyond_memory),
-        cmocka_unit_test(the_limit_holds),
-        cmocka_unit_test(what_is_refused_changes_nothing),
-        cmocka_unit_test(a_sum_that_does_not_fit),
-        cmocka_unit_test(a_directory_that_cannot_be_written),
-    };
-    if (mkdtemp(directory) == NULL) return 1;
-    const int failed = RUN_TESTS(tests, NULL, NULL);
-    rmdir(directory);
-    return failed;
-}
+UNIT_TESTS(sorter, make_directory, remove_directory)

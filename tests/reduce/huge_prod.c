@@ -23,9 +23,8 @@ static periodic integers(bf_dtype dtype, number_rule *rule) {
     return h;
 }
 
-static void integers_modulo_64_bits(void **unused) {
+TEST(integers_modulo_64_bits) {
     static const bf_dtype dtypes[] = {BF_I8, BF_I32, BF_U16, BF_U64};
-    (void)unused;
     for (int d = 0; d < 4; d++) {
         periodic h = integers(dtypes[d], odd_number);
         const bf_array a = array_of(&h);
@@ -38,9 +37,8 @@ static void integers_modulo_64_bits(void **unused) {
     }
 }
 
-static void integers_that_fit(void **unused) {
+TEST(integers_that_fit) {
     static const bf_dtype dtypes[] = {BF_I16, BF_I64, BF_U8, BF_U32};
-    (void)unused;
     for (int d = 0; d < 4; d++) {
         periodic h = integers(dtypes[d], unit);
         const bf_array a = array_of(&h);
@@ -85,8 +83,7 @@ static periodic powers(bf_dtype dtype) {
     return h;
 }
 
-static void floats(void **unused) {
-    (void)unused;
+TEST(floats) {
     for (bf_dtype dtype = BF_F16; dtype <= BF_F64; dtype++) {
         periodic h = powers(dtype);
         const bf_array a = array_of(&h);
@@ -118,8 +115,7 @@ static unsigned char *saved_by(const bf_state *s, size_t *size) {
 }
 
 /* Ends inside of a leaf, past 31 bits. */
-static void parts_make_the_whole(void **unused) {
-    (void)unused;
+TEST(parts_make_the_whole) {
     periodic h = powers(BF_F32);
     const int64_t middle = far_index(h.n) + 777;
     size_t size, part_size;
@@ -141,12 +137,4 @@ static void parts_make_the_whole(void **unused) {
     huge_free(&h);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_modulo_64_bits),
-        cmocka_unit_test(integers_that_fit),
-        cmocka_unit_test(floats),
-        cmocka_unit_test(parts_make_the_whole),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

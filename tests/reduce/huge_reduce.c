@@ -87,9 +87,8 @@ static void check_ops(bf_context *c, const periodic *h, const exact_sums *e,
 }
 
 /* Squares of 64-bit integers are slow: var alone has to do for them. */
-static void every_dtype(void **unused) {
+TEST(every_dtype) {
     static const bf_reduction ops[] = {BF_SUM, BF_MIN, BF_ARGMAX, BF_VAR, BF_NORM};
-    (void)unused;
     for (int d = 0; d < DTYPE_COUNT; d++) {
         const bf_dtype dtype = all_dtypes[d];
         const bool is_wide = dtype == BF_I64 || dtype == BF_U64;
@@ -109,10 +108,9 @@ static void every_dtype(void **unused) {
     }
 }
 
-static void every_instruction_set(void **unused) {
+TEST(every_instruction_set) {
     static const bf_reduction ops[] = {BF_SUM, BF_ARGMIN, BF_VAR};
     static const bf_dtype dtypes[] = {BF_U8, BF_F32};
-    (void)unused;
     for (int i = 0; bf_isa_name(i); i++) {
         if (!bf_isa_available(i)) continue;
         bf_context *c = make_context(bf_isa_name(i), 0);
@@ -172,10 +170,9 @@ static bf_state *state_in_parts(const periodic *h, bf_reduction op) {
     return s;
 }
 
-static void states(void **unused) {
+TEST(states) {
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_MIN, BF_ARGMIN, BF_ARGMAX};
     static const bf_dtype dtypes[] = {BF_U8, BF_F32};
-    (void)unused;
     for (int d = 0; d < 2; d++) {
         periodic h = marked_huge(dtypes[d], d ? PAST_31_BITS : PAST_32_BITS, some_number);
         exact_sums e = expected_sums(&h);
@@ -204,8 +201,7 @@ static int64_t third_number(bf_dtype dtype, int64_t i) {
 }
 
 /* Every third element: as if of an array whose block is every third of this one's, in turn. */
-static void every_third(void **unused) {
-    (void)unused;
+TEST(every_third) {
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_MAX, BF_ARGMIN, BF_ARGMAX};
     periodic h = huge_of(BF_U8, 3 * PAST_31_BITS, some_number);
     periodic thirds = {.dtype = BF_U8, .n = PAST_31_BITS, .rule = third_number, .marks = 2};
@@ -226,8 +222,7 @@ static void every_third(void **unused) {
 }
 
 /* Rows from the last to the first, so that the marks, which are far, come first. */
-static void rows_backwards(void **unused) {
-    (void)unused;
+TEST(rows_backwards) {
     enum { COLUMNS = 65537 };
     const int64_t rows = 32769, n = rows * COLUMNS;
     periodic h = huge_of(BF_F32, n, some_number);
@@ -249,11 +244,4 @@ static void rows_backwards(void **unused) {
     huge_free(&h);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype),    cmocka_unit_test(every_instruction_set),
-        cmocka_unit_test(states),         cmocka_unit_test(every_third),
-        cmocka_unit_test(rows_backwards),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

@@ -171,8 +171,7 @@ static void check(const bf_accumulate_loops *loops, bf_dtype dtype, data_kind k,
     free_all(&a[1]);
 }
 
-static void slots_keep_the_words_of_the_rules(void **state) {
-    (void)state;
+TEST(slots_keep_the_words_of_the_rules) {
     for (int isa = 0; bf_cpu_isa(isa) != NULL; isa++) {
         if (!bf_cpu_isa(isa)->available()) continue;
         for (int d = 0; d < DTYPE_COUNT; d++)
@@ -184,8 +183,7 @@ static void slots_keep_the_words_of_the_rules(void **state) {
 }
 
 /* As after room for more was made in part, for want of memory. */
-static void less_room_changes_nothing(void **state) {
-    (void)state;
+TEST(less_room_changes_nothing) {
     enum { ROOM = 1000 };
     bf_accumulator_column column = {.dtype = BF_I64, .parts = BF_PART_GREATEST};
     bf_accumulators a;
@@ -199,8 +197,7 @@ static void less_room_changes_nothing(void **state) {
 }
 
 /* Deposits of the largest terms until 2^62 of them, which the sums must hold. */
-static void bands_hold_all_deposits(void **state) {
-    (void)state;
+TEST(bands_hold_all_deposits) {
     const double most = 0x1.fffffffffffffp100;
     const uint32_t slot = 0;
     const bf_rows_batch b = {.slots = &slot, .values = (const char *)&most, .n = 1};
@@ -236,8 +233,7 @@ static void bands_hold_all_deposits(void **state) {
 }
 
 /* Every allocation that fails leaves the values as they were. */
-static void a_failure_changes_nothing(void **state) {
-    (void)state;
+TEST(a_failure_changes_nothing) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -272,12 +268,4 @@ static void a_failure_changes_nothing(void **state) {
     bf_accumulators_clear(&a);
 }
 
-UNIT_TESTS(accumulators) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_keep_the_words_of_the_rules),
-        cmocka_unit_test(less_room_changes_nothing),
-        cmocka_unit_test(bands_hold_all_deposits),
-        cmocka_unit_test(a_failure_changes_nothing),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(accumulators, NULL, NULL)

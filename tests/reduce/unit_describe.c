@@ -79,8 +79,7 @@ static void check_array(bf_context *c, void *data) {
     }
 }
 
-static void a_description_is_its_reductions(void **unused) {
-    (void)unused;
+TEST(a_description_is_its_reductions) {
     static const int64_t sizes[] = {0, 1, 5, 1000, 40000};
     uint64_t seed = 7;
     for (int i = 0; i < DTYPE_COUNT * 5; i++) {
@@ -96,8 +95,7 @@ static void a_description_is_its_reductions(void **unused) {
     }
 }
 
-static void counts_tell_nans_and_infinities(void **unused) {
-    (void)unused;
+TEST(counts_tell_nans_and_infinities) {
     float inf = (float)INFINITY, nan = (float)NAN, x[] = {1, nan, inf, -inf, nan, 2};
     bf_array a = bf_array_of(BF_F32, x, 6);
     bf_context *c = make_context("auto", 1);
@@ -113,10 +111,4 @@ static void counts_tell_nans_and_infinities(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(describe) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_description_is_its_reductions),
-        cmocka_unit_test(counts_tell_nans_and_infinities),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(describe, NULL, NULL)

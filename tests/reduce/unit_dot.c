@@ -57,8 +57,7 @@ static void check_dot(bf_context *context, void *data) {
         assert_true(v.as.f32 == 0);
 }
 
-static void products_are_exact_and_their_sum_rounded_once(void **unused) {
-    (void)unused;
+TEST(products_are_exact_and_their_sum_rounded_once) {
     static const int64_t sizes[] = {1, 3, 65, 1000, 4097};
     uint64_t seed = 1;
     for (int d = 0; d < DTYPE_COUNT; d++) {
@@ -96,8 +95,7 @@ static void check_cancelled(bf_context *context, void *data) {
     assert_same_float(v.as.f64, x);
 }
 
-static void every_bit_counts_whatever_the_spread(void **unused) {
-    (void)unused;
+TEST(every_bit_counts_whatever_the_spread) {
     static const int bits[] = {1, 11, 24, 40, 53};
     static const int spreads[] = {0, 5, 10, 16, 19, 24, 32, 45, 60, 90, 130};
     enum { MOST = 9001 };
@@ -117,8 +115,7 @@ static void every_bit_counts_whatever_the_spread(void **unused) {
     }
 }
 
-static void dot_does_not_depend_on_the_thread_count(void **unused) {
-    (void)unused;
+TEST(dot_does_not_depend_on_the_thread_count) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_BF16, BF_I64};
     for (int d = 0; d < 4; d++) {
         problem p;
@@ -140,8 +137,7 @@ static double dot_of(double a0, double b0, double a1, double b1, bf_nan_policy n
     return v.as.f64;
 }
 
-static void products_do_not_over_or_underflow_on_the_way(void **unused) {
-    (void)unused;
+TEST(products_do_not_over_or_underflow_on_the_way) {
     assert_same_float(dot_of(0x1p1000, 0x1p1000, -0x1p1000, 0x1p1000, BF_NAN_PROPAGATE), 0.0);
     assert_same_float(dot_of(0x1p1000, 0x1p23, 0x1p1000, 0x1p22, BF_NAN_PROPAGATE), 0x1.8p1023);
     assert_same_float(dot_of(0x1p1000, 0x1p24, 0, 0, BF_NAN_PROPAGATE), (double)INFINITY);
@@ -149,8 +145,7 @@ static void products_do_not_over_or_underflow_on_the_way(void **unused) {
     assert_same_float(dot_of(0x1p-1074, 0x1p-1, 0x1p-1074, 0x1p-1074, BF_NAN_PROPAGATE), 0x1p-1074);
 }
 
-static void infinity_times_zero_is_nan(void **unused) {
-    (void)unused;
+TEST(infinity_times_zero_is_nan) {
     assert_true(isnan(dot_of((double)INFINITY, 0, 1, 1, BF_NAN_PROPAGATE)));
     assert_true(isnan(dot_of(0, -(double)INFINITY, 1, 1, BF_NAN_SKIP)));
     assert_same_float(dot_of((double)NAN, 0, 2, 3, BF_NAN_SKIP), 6.0);
@@ -158,8 +153,7 @@ static void infinity_times_zero_is_nan(void **unused) {
     assert_true(isnan(dot_of((double)INFINITY, 1, -(double)INFINITY, 1, BF_NAN_SKIP)));
 }
 
-static void pairs_must_match(void **unused) {
-    (void)unused;
+TEST(pairs_must_match) {
     bf_context *context = make_context(NULL, 1);
     double x[6] = {0};
     float f[6] = {0};
@@ -175,8 +169,7 @@ static void pairs_must_match(void **unused) {
     bf_context_destroy(context);
 }
 
-static void differing_strides_pair_elements_by_index(void **unused) {
-    (void)unused;
+TEST(differing_strides_pair_elements_by_index) {
     bf_context *context = make_context(NULL, 1);
     int16_t x[] = {1, 2, 3, 4, 5, 6}, y[] = {1, 10, 100, 1000, 10000, 30000};
     bf_array a = {x, BF_I16, 2, {2, 3}, {3, 1}}, b = {y, BF_I16, 2, {2, 3}, {1, 2}};
@@ -188,15 +181,4 @@ static void differing_strides_pair_elements_by_index(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(dot) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_exact_and_their_sum_rounded_once),
-        cmocka_unit_test(every_bit_counts_whatever_the_spread),
-        cmocka_unit_test(dot_does_not_depend_on_the_thread_count),
-        cmocka_unit_test(products_do_not_over_or_underflow_on_the_way),
-        cmocka_unit_test(infinity_times_zero_is_nan),
-        cmocka_unit_test(pairs_must_match),
-        cmocka_unit_test(differing_strides_pair_elements_by_index),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(dot, NULL, NULL)

@@ -91,8 +91,7 @@ static void check_extremes(const bf_array *a, int64_t n) {
     }
 }
 
-static void reductions_are_exact(void **unused) {
-    (void)unused;
+TEST(reductions_are_exact) {
     static const int64_t sizes[] = {1, 2, 100, 4097, MOST};
     for (int c = 0; c < SIZES * 5; c++) {
         const int64_t n = sizes[c / SIZES];
@@ -104,8 +103,7 @@ static void reductions_are_exact(void **unused) {
 }
 
 /* Odd addresses, strides, and the last element first. */
-static void any_memory_will_do(void **unused) {
-    (void)unused;
+TEST(any_memory_will_do) {
     enum { N = 5000 };
     make(FULL, N, 1);
     char *memory = malloc(3 * sizeof data[0] * N + 1);
@@ -117,8 +115,7 @@ static void any_memory_will_do(void **unused) {
     free(memory);
 }
 
-static void descriptions_have_all_of_it(void **unused) {
-    (void)unused;
+TEST(descriptions_have_all_of_it) {
     make(DIGITS_38, 1000, 3);
     const bf_array a = bf_array_of(BF_I128, data, 1000);
     bf_description d = {.size = sizeof d};
@@ -139,8 +136,7 @@ static void descriptions_have_all_of_it(void **unused) {
     assert_int_equal(d.argmax, v.as.i64);
 }
 
-static void values_have_up_to_38_digits_and_76_places(void **unused) {
-    (void)unused;
+TEST(values_have_up_to_38_digits_and_76_places) {
     char text[BF_VALUE_TEXT];
     const i128 one = 1;
     bf_value v;
@@ -175,8 +171,7 @@ static bf_state *state_of(bf_reduction op, bf_dtype dtype, int64_t first, int64_
     return s;
 }
 
-static void states_of_all_integers_merge(void **unused) {
-    (void)unused;
+TEST(states_of_all_integers_merge) {
     enum { N = 250 };
     static const bf_dtype dtypes[] = {BF_I64, BF_I32, BF_U64, BF_I128};
     uint64_t seed = 5;
@@ -205,8 +200,7 @@ static void states_of_all_integers_merge(void **unused) {
     }
 }
 
-static void states_of_all_integers_append_and_are_taken_out(void **unused) {
-    (void)unused;
+TEST(states_of_all_integers_append_and_are_taken_out) {
     static const int64_t x[] = {5, INT64_MIN, 7};
     static const uint64_t y[] = {UINT64_MAX, 1};
     const bf_array a = bf_array_of(BF_I64, x, 3), b = bf_array_of(BF_U64, y, 2);
@@ -241,8 +235,7 @@ static void states_of_all_integers_append_and_are_taken_out(void **unused) {
     bf_state_destroy(first);
 }
 
-static void states_of_other_dtypes_do_not_merge(void **unused) {
-    (void)unused;
+TEST(states_of_other_dtypes_do_not_merge) {
     static const bf_dtype others[] = {BF_BOOL, BF_F16, BF_BF16, BF_F32, BF_F64};
     bf_state *into = make_state(context, BF_SUM, BF_I128);
     for (int i = 0; i < 5; i++) {
@@ -253,8 +246,7 @@ static void states_of_other_dtypes_do_not_merge(void **unused) {
     bf_state_destroy(into);
 }
 
-static void saved_states_come_back(void **unused) {
-    (void)unused;
+TEST(saved_states_come_back) {
     make(FULL, 500, 9);
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
         if (op == BF_PROD) continue;
@@ -274,8 +266,7 @@ static void saved_states_come_back(void **unused) {
 }
 
 /* Sums beyond what so many elements can give. */
-static void impossible_states_are_refused(void **unused) {
-    (void)unused;
+TEST(impossible_states_are_refused) {
     const bf_array a = bf_array_of(BF_I128, &greatest, 1);
     for (int op = BF_SUM; op <= BF_DOT; op++) {
         bf_state *s = make_state(context, (bf_reduction)op, BF_I128), *none = NULL;
@@ -288,8 +279,7 @@ static void impossible_states_are_refused(void **unused) {
     }
 }
 
-static void rescaling_beyond_128_bits_changes_nothing(void **unused) {
-    (void)unused;
+TEST(rescaling_beyond_128_bits_changes_nothing) {
     const i128 x = greatest / 100;
     const bf_array a = bf_array_of(BF_I128, &x, 1);
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
@@ -305,18 +295,4 @@ static void rescaling_beyond_128_bits_changes_nothing(void **unused) {
     }
 }
 
-UNIT_TESTS(i128) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reductions_are_exact),
-        cmocka_unit_test(any_memory_will_do),
-        cmocka_unit_test(descriptions_have_all_of_it),
-        cmocka_unit_test(values_have_up_to_38_digits_and_76_places),
-        cmocka_unit_test(states_of_all_integers_merge),
-        cmocka_unit_test(states_of_all_integers_append_and_are_taken_out),
-        cmocka_unit_test(states_of_other_dtypes_do_not_merge),
-        cmocka_unit_test(saved_states_come_back),
-        cmocka_unit_test(impossible_states_are_refused),
-        cmocka_unit_test(rescaling_beyond_128_bits_changes_nothing),
-    };
-    return RUN_TESTS(tests, set_up, tear_down);
-}
+UNIT_TESTS(i128, set_up, tear_down)

@@ -57,8 +57,7 @@ static void check_data(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) {
     free(p.array.data);
 }
 
-static void extremes_and_their_first_index(void **unused) {
-    (void)unused;
+TEST(extremes_and_their_first_index) {
     static const int64_t sizes[] = {1, 2, 31, 64, 1000, 4097};
     uint64_t seed = 1;
     for (int d = 0; d < DTYPE_COUNT; d++)
@@ -68,8 +67,7 @@ static void extremes_and_their_first_index(void **unused) {
                            next_random(&seed));
 }
 
-static void extremes_do_not_depend_on_the_thread_count(void **unused) {
-    (void)unused;
+TEST(extremes_do_not_depend_on_the_thread_count) {
     for (int d = 0; d < DTYPE_COUNT; d++)
         check_data(all_dtypes[d], d % 2 ? KIND_FULL : KIND_EXTREME,
                    LARGE_BYTES / (int64_t)bf_dtype_size(all_dtypes[d]), (uint64_t)d);
@@ -99,13 +97,9 @@ static void check_nans(bf_context *context, void *unused) {
     check_nan_at(context, 6);
 }
 
-static void the_first_nan_is_found(void **unused) {
-    (void)unused;
-    on_every_context(check_nans, NULL);
-}
+TEST(the_first_nan_is_found) { on_every_context(check_nans, NULL); }
 
-static void no_values_no_extreme(void **unused) {
-    (void)unused;
+TEST(no_values_no_extreme) {
     bf_context *context = make_context(NULL, 1);
     float nan[] = {NAN, NAN};
     bf_array a = bf_array_of(BF_F32, nan, 2), none = bf_array_of(BF_F32, NULL, 0);
@@ -118,8 +112,7 @@ static void no_values_no_extreme(void **unused) {
     bf_context_destroy(context);
 }
 
-static void indices_count_in_c_order(void **unused) {
-    (void)unused;
+TEST(indices_count_in_c_order) {
     bf_context *context = make_context(NULL, 1);
     uint8_t x[] = {5, 1, 9, 9, 0, 9}; /* as 2 rows of 3, in Fortran order: 5 9 0 / 1 9 9 */
     bf_array a = {x, BF_U8, 2, {2, 3}, {1, 2}};
@@ -131,13 +124,4 @@ static void indices_count_in_c_order(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(order) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(extremes_and_their_first_index),
-        cmocka_unit_test(extremes_do_not_depend_on_the_thread_count),
-        cmocka_unit_test(the_first_nan_is_found),
-        cmocka_unit_test(no_values_no_extreme),
-        cmocka_unit_test(indices_count_in_c_order),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(order, NULL, NULL)

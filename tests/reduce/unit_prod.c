@@ -95,20 +95,15 @@ static void check_size(int64_t n, uint64_t seed) {
     free(x);
 }
 
-static void prod_is_within_an_ulp_and_the_same_in_any_parts(void **unused) {
-    (void)unused;
+TEST(prod_is_within_an_ulp_and_the_same_in_any_parts) {
     static const int64_t sizes[] = {0,    1,    2,    15,   16,    17,    100,    4095,
                                     4096, 4097, 8192, 9000, 65536, 70001, 131072, 300007};
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) check_size(sizes[i], (uint64_t)i);
 }
 
-static void prod_over_several_threads_is_the_same(void **unused) {
-    (void)unused;
-    check_size(3 * 131072 + 4096 + 5, 99);
-}
+TEST(prod_over_several_threads_is_the_same) { check_size(3 * 131072 + 4096 + 5, 99); }
 
-static void prod_neither_overflows_nor_underflows_on_the_way(void **unused) {
-    (void)unused;
+TEST(prod_neither_overflows_nor_underflows_on_the_way) {
     double x[] = {0x1p1023, 0x1p1023, 0x1p-1074, 0x1p-1074, 0x1p100, 3, -1};
     bf_context *c = make_context("auto", 1);
     assert_same_float(prod_of(c, x, 7), -3 * 0x1p-2);
@@ -117,8 +112,7 @@ static void prod_neither_overflows_nor_underflows_on_the_way(void **unused) {
     bf_context_destroy(c);
 }
 
-static void specials_are_as_ieee_has_them(void **unused) {
-    (void)unused;
+TEST(specials_are_as_ieee_has_them) {
     double inf = (double)INFINITY, x[] = {2, -inf, 3}, y[] = {-0.0, 5}, z[] = {inf, 0};
     double w[] = {(double)NAN, 7};
     bf_array a = bf_array_of(BF_F64, w, 2);
@@ -171,13 +165,11 @@ static void check_integers(bf_context *context, void *data) {
     }
 }
 
-static void prod_of_integers_is_exact_or_an_overflow(void **unused) {
-    (void)unused;
+TEST(prod_of_integers_is_exact_or_an_overflow) {
     for (uint64_t seed = 1; seed <= 20; seed++) on_every_context(check_integers, &seed);
 }
 
-static void prod_of_integers_wraps_if_asked_and_zero_wins(void **unused) {
-    (void)unused;
+TEST(prod_of_integers_wraps_if_asked_and_zero_wins) {
     int64_t x[] = {INT64_MAX, INT64_MAX, INT64_MIN, 3}, y[] = {INT64_MAX, INT64_MAX, INT64_MAX, 0};
     bf_array a = bf_array_of(BF_I64, x, 4), b = bf_array_of(BF_I64, y, 4);
     bf_context *c = make_context("auto", 1);
@@ -193,8 +185,7 @@ static void prod_of_integers_wraps_if_asked_and_zero_wins(void **unused) {
     bf_context_destroy(c);
 }
 
-static void parts_that_do_not_touch_are_refused(void **unused) {
-    (void)unused;
+TEST(parts_that_do_not_touch_are_refused) {
     double x[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     problem p = {.x = x, .n = 10};
     uint64_t seed = 1;
@@ -208,8 +199,7 @@ static void parts_that_do_not_touch_are_refused(void **unused) {
 }
 
 /* A GPU's one thread finds the root without a stack for the nodes. */
-static void both_ways_to_the_root_agree(void **unused) {
-    (void)unused;
+TEST(both_ways_to_the_root_agree) {
     int64_t words[BF_PRODUCT_TREE_WORDS_MAX];
     bf_node folds[BF_FOLDS];
     uint64_t seed = 9;
@@ -255,25 +245,11 @@ static void check_saved_nans(bf_context *c, void *data) {
 }
 
 /* Instruction sets and GPUs convert the payload of a NaN differently. */
-static void nans_are_saved_alike(void **unused) {
-    (void)unused;
+TEST(nans_are_saved_alike) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         nans p = {.dtype = all_dtypes[d]};
         if (is_float(p.dtype)) on_every_context(check_saved_nans, &p);
     }
 }
 
-UNIT_TESTS(prod) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ways_to_the_root_agree),
-        cmocka_unit_test(prod_is_within_an_ulp_and_the_same_in_any_parts),
-        cmocka_unit_test(prod_over_several_threads_is_the_same),
-        cmocka_unit_test(prod_neither_overflows_nor_underflows_on_the_way),
-        cmocka_unit_test(specials_are_as_ieee_has_them),
-        cmocka_unit_test(nans_are_saved_alike),
-        cmocka_unit_test(prod_of_integers_is_exact_or_an_overflow),
-        cmocka_unit_test(prod_of_integers_wraps_if_asked_and_zero_wins),
-        cmocka_unit_test(parts_that_do_not_touch_are_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(prod, NULL, NULL)

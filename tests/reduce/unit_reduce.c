@@ -64,8 +64,7 @@ static void check_sums(bf_context *context, void *data) {
     }
 }
 
-static void sums_are_exact_and_rounded_once(void **unused) {
-    (void)unused;
+TEST(sums_are_exact_and_rounded_once) {
     needs_no_threads();
     static const int64_t sizes[] = {1, 2, 33, 1000, 4097};
     uint64_t seed = 1;
@@ -80,8 +79,7 @@ static void sums_are_exact_and_rounded_once(void **unused) {
     }
 }
 
-static void sums_over_several_threads_are_exact(void **unused) {
-    (void)unused;
+TEST(sums_over_several_threads_are_exact) {
     uint64_t seed = 2;
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_U64, BF_I32};
     for (int d = 0; d<5; d += CASE_STEP> 1 ? 2 : 1) {
@@ -102,8 +100,7 @@ static double reduced(bf_reduction op, bf_dtype dtype, const void *x, int64_t n)
     return bf_value_f64(&v);
 }
 
-static void zeros_have_a_sign(void **unused) {
-    (void)unused;
+TEST(zeros_have_a_sign) {
     double x[] = {-0.0, -0.0, 0.0, 1, -1};
     assert_same_float(reduced(BF_SUM, BF_F64, x, 2), -0.0);
     assert_same_float(reduced(BF_MEAN, BF_F64, x, 2), -0.0);
@@ -115,8 +112,7 @@ static void zeros_have_a_sign(void **unused) {
     assert_same_float(reduced(BF_MEAN, BF_F64, tiny, 2), -0.0);
 }
 
-static void empty_input_has_a_sum_but_no_mean(void **unused) {
-    (void)unused;
+TEST(empty_input_has_a_sum_but_no_mean) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         bf_dtype dtype = all_dtypes[d];
         assert_same_float(reduced(BF_SUM, dtype, NULL, 0), 0.0);
@@ -128,8 +124,7 @@ static void empty_input_has_a_sum_but_no_mean(void **unused) {
     }
 }
 
-static void any_nan_gives_the_one_nan(void **unused) {
-    (void)unused;
+TEST(any_nan_gives_the_one_nan) {
     static const uint64_t canonical = 0x7ff8000000000000u;
     uint64_t x[] = {0xfff0000000000001u, 0x3ff0000000000000u, 0x7ff123456789abcdu};
     for (int i = 0; i < SUMS; i++) {
@@ -144,8 +139,7 @@ static void any_nan_gives_the_one_nan(void **unused) {
     assert_true(isnan(reduced(BF_VAR, BF_F64, inf, 2)));
 }
 
-static void nan_policies(void **unused) {
-    (void)unused;
+TEST(nan_policies) {
     bf_context *context = make_context(NULL, 1);
     float x[] = {1, NAN, 5};
     bf_array a = bf_array_of(BF_F32, x, 3);
@@ -203,8 +197,7 @@ static void nan_policies(void **unused) {
 BF_DTYPE_LIST(BF_X)
 #undef BF_X
 
-static void simple_calls_agree_with_the_general_one(void **unused) {
-    (void)unused;
+TEST(simple_calls_agree_with_the_general_one) {
     bf_context *context = make_context(NULL, 1);
 #define BF_X(id, number, name, bytes, T, kind, S, R) simple_##name(context);
     BF_DTYPE_LIST(BF_X)
@@ -212,8 +205,7 @@ static void simple_calls_agree_with_the_general_one(void **unused) {
     bf_context_destroy(context);
 }
 
-static void simple_integer_sums_report_overflow(void **unused) {
-    (void)unused;
+TEST(simple_integer_sums_report_overflow) {
     bf_context *context = make_context(NULL, 1);
     int64_t x[] = {INT64_MAX, 1, -1, INT64_MIN, -1}, s = 42;
     uint64_t y[] = {UINT64_MAX, 1}, u = 42;
@@ -233,8 +225,7 @@ static void simple_integer_sums_report_overflow(void **unused) {
     bf_context_destroy(context);
 }
 
-static void strides_and_shapes_are_followed(void **unused) {
-    (void)unused;
+TEST(strides_and_shapes_are_followed) {
     bf_context *context = make_context(NULL, 2);
     int32_t x[6 * 100];
     for (int i = 0; i < 600; i++) x[i] = i;
@@ -258,8 +249,7 @@ static void strides_and_shapes_are_followed(void **unused) {
     bf_context_destroy(context);
 }
 
-static void bad_arguments_are_refused(void **unused) {
-    (void)unused;
+TEST(bad_arguments_are_refused) {
     bf_context *context = make_context(NULL, 1);
     double x[4] = {0};
     bf_array good = bf_array_of(BF_F64, x, 4), bad = good;
@@ -296,18 +286,4 @@ static void bad_arguments_are_refused(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(reduce) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact_and_rounded_once),
-        cmocka_unit_test(sums_over_several_threads_are_exact),
-        cmocka_unit_test(zeros_have_a_sign),
-        cmocka_unit_test(empty_input_has_a_sum_but_no_mean),
-        cmocka_unit_test(any_nan_gives_the_one_nan),
-        cmocka_unit_test(nan_policies),
-        cmocka_unit_test(simple_calls_agree_with_the_general_one),
-        cmocka_unit_test(simple_integer_sums_report_overflow),
-        cmocka_unit_test(strides_and_shapes_are_followed),
-        cmocka_unit_test(bad_arguments_are_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(reduce, NULL, NULL)

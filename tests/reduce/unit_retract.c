@@ -26,8 +26,7 @@ static void check_retract(bf_reduction op, const bf_array *a, const bf_array *b,
     for (int i = 0; i < 4; i++) bf_state_destroy(states[i]);
 }
 
-static void what_remains_is_left(void **unused) {
-    (void)unused;
+TEST(what_remains_is_left) {
     static double x[N], y[N];
     static const int often[] = {0, 1, 2, 50};
     for (int op = BF_SUM; op <= BF_DOT; op++) {
@@ -52,8 +51,7 @@ static double result_of(const bf_state *s) {
     return bf_value_f64(&v);
 }
 
-static void the_sign_of_zero_comes_back(void **unused) {
-    (void)unused;
+TEST(the_sign_of_zero_comes_back) {
     static const double x[] = {-0.0, -0.0, 1, -1, 0.0, -0.0};
     static const struct {
         int64_t begin, end;
@@ -115,8 +113,7 @@ static bf_state *by_rules(const problem *p) {
     return s;
 }
 
-static void zeros_are_counted_alike_everywhere(void **unused) {
-    (void)unused;
+TEST(zeros_are_counted_alike_everywhere) {
     static const struct {
         data_kind kind;
         int every;
@@ -157,8 +154,7 @@ static void check_alone(bf_context *with, void *data) {
     assert_same_float(bf_value_f64(&found), bf_value_f64(&expected));
 }
 
-static void a_sum_alone_is_minus_zero_of_nothing_else(void **unused) {
-    (void)unused;
+TEST(a_sum_alone_is_minus_zero_of_nothing_else) {
     static double x[LARGE];
     static const int64_t odd[] = {-1, 0, 77777, LARGE - 1};
     static const double others[] = {0.0, (double)NAN};
@@ -174,8 +170,7 @@ static void a_sum_alone_is_minus_zero_of_nothing_else(void **unused) {
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void what_is_not_there_is_not_taken_out(void **unused) {
-    (void)unused;
+TEST(what_is_not_there_is_not_taken_out) {
     static const double x[] = {1, 2, (double)NAN, (double)INFINITY, -0.0, 1e300};
     static const int64_t ends[] = {1, 2, 3, 4, 5, 6};
     bf_array a = bf_array_of(BF_F64, x, 6), one = bf_array_of(BF_F64, x, 1);
@@ -195,8 +190,7 @@ static void what_is_not_there_is_not_taken_out(void **unused) {
     }
 }
 
-static void only_sums_can_be_taken_out(void **unused) {
-    (void)unused;
+TEST(only_sums_can_be_taken_out) {
     static double x[10] = {3, 1, 2};
     for (int op = BF_MIN; op <= BF_DESCRIBE; op++) {
         for (int d = 0; d < DTYPE_COUNT; d++) {
@@ -221,14 +215,4 @@ static void only_sums_can_be_taken_out(void **unused) {
     bf_state_destroy(single);
 }
 
-UNIT_TESTS(retract) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_remains_is_left),
-        cmocka_unit_test(the_sign_of_zero_comes_back),
-        cmocka_unit_test(zeros_are_counted_alike_everywhere),
-        cmocka_unit_test(a_sum_alone_is_minus_zero_of_nothing_else),
-        cmocka_unit_test(what_is_not_there_is_not_taken_out),
-        cmocka_unit_test(only_sums_can_be_taken_out),
-    };
-    return RUN_TESTS(tests, set_up, tear_down);
-}
+UNIT_TESTS(retract, set_up, tear_down)

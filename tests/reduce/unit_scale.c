@@ -30,8 +30,7 @@ static void check_rounded(bf_dtype dtype, int ddof, int scale) {
     exact_clear(&s);
 }
 
-static void results_are_divided_before_they_are_rounded(void **unused) {
-    (void)unused;
+TEST(results_are_divided_before_they_are_rounded) {
     for (int c = 0; c < 40 * INTEGERS; c++) {
         const int scale = c % (BF_SCALE_MOST_I128 + 1), ddof = c % 2;
         const bf_dtype dtype = integers[c % INTEGERS];
@@ -41,8 +40,7 @@ static void results_are_divided_before_they_are_rounded(void **unused) {
 }
 
 /* Some steps of the division by the power of ten have no rest, and the next ones have. */
-static void units_may_end_with_many_zeros(void **unused) {
-    (void)unused;
+TEST(units_may_end_with_many_zeros) {
     uint64_t seed = 2;
     int64_t unit = 1;
     for (int zeros = 0; zeros < 17; zeros++, unit *= 10) {
@@ -63,8 +61,7 @@ static bf_value value_of(int64_t units, int scale) {
     return (bf_value){.dtype = BF_I64, .scale = scale, .as.i64 = units};
 }
 
-static void values_are_written_as_decimals(void **unused) {
-    (void)unused;
+TEST(values_are_written_as_decimals) {
     int64_t whole;
     check_text(value_of(0, 5), "0", 0);
     check_text(value_of(1, 1), "0.1", 0.1);
@@ -82,8 +79,7 @@ static void values_are_written_as_decimals(void **unused) {
     assert_int_equal(bf_value_i64(&v, &whole), BF_E_OVERFLOW);
 }
 
-static void integers_have_the_scale_of_their_operation(void **unused) {
-    (void)unused;
+TEST(integers_have_the_scale_of_their_operation) {
     static const int32_t x[] = {150, -25, 3};
     const bf_array a = bf_array_of(BF_I32, x, 3);
     const bf_reduce_options options = BF_REDUCE_OPTIONS(.scale = 2);
@@ -121,8 +117,7 @@ static bf_state *third(bf_reduction op, int i, const int scales[3]) {
     return s;
 }
 
-static void states_merge_whatever_their_scales(void **unused) {
-    (void)unused;
+TEST(states_merge_whatever_their_scales) {
     static const int orders[3][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
     static const int scales[3] = {1, 4, 2}, all[3] = {4, 4, 4};
     uint64_t seed = 1;
@@ -149,8 +144,7 @@ static void states_merge_whatever_their_scales(void **unused) {
     }
 }
 
-static void saved_states_keep_their_scale(void **unused) {
-    (void)unused;
+TEST(saved_states_keep_their_scale) {
     static const int64_t x[] = {123, -7};
     const bf_array a = bf_array_of(BF_I64, x, 2);
     bf_state *s = make_state(context, BF_SUM, BF_I64), *back = NULL;
@@ -176,8 +170,7 @@ static void saved_states_keep_their_scale(void **unused) {
     bf_state_destroy(back);
 }
 
-static void what_does_not_fit_is_refused_and_changes_nothing(void **unused) {
-    (void)unused;
+TEST(what_does_not_fit_is_refused_and_changes_nothing) {
     static const int64_t x[] = {INT64_MAX / 5};
     const bf_array a = bf_array_of(BF_I64, x, 1);
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
@@ -197,8 +190,7 @@ static void what_does_not_fit_is_refused_and_changes_nothing(void **unused) {
     }
 }
 
-static void scales_that_there_are_not_are_refused(void **unused) {
-    (void)unused;
+TEST(scales_that_there_are_not_are_refused) {
     static const double x[] = {1};
     const bf_array floats = bf_array_of(BF_F64, x, 1), whole = bf_array_of(BF_I64, x, 1);
     bf_reduce_options options = BF_REDUCE_OPTIONS(.scale = 1);
@@ -219,14 +211,13 @@ static void scales_that_there_are_not_are_refused(void **unused) {
 }
 
 /* Groups of 1.5 and of 2.25 by keys of one digit and of two: as groups of two digits all along. */
-static void groups_merge_in_a_finer_unit(void **unused) {
+TEST(groups_merge_in_a_finer_unit) {
     static const bf_aggregate aggregates[] = {{BF_SUM, BF_I64}, {BF_VAR, BF_I64}, {BF_MAX, BF_I64}};
     static const int64_t keys[] = {5, -3, 5, 20}, values[] = {15, -7, 2, INT64_MAX / 100};
     static const int digits[] = {2, 2, 2}, none[] = {0, 0, 0}, many[] = {3, 0, 3};
     int64_t fine_keys[4], fine_values[4];
     size_t sizes[2];
     char *saved[2];
-    (void)unused;
     for (int i = 0; i < 4; i++) {
         fine_keys[i] = keys[i] * 10;
         fine_values[i] = values[i] * 100;
@@ -259,17 +250,4 @@ static void groups_merge_in_a_finer_unit(void **unused) {
     }
 }
 
-UNIT_TESTS(scale) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_divided_before_they_are_rounded),
-        cmocka_unit_test(units_may_end_with_many_zeros),
-        cmocka_unit_test(values_are_written_as_decimals),
-        cmocka_unit_test(integers_have_the_scale_of_their_operation),
-        cmocka_unit_test(states_merge_whatever_their_scales),
-        cmocka_unit_test(saved_states_keep_their_scale),
-        cmocka_unit_test(what_does_not_fit_is_refused_and_changes_nothing),
-        cmocka_unit_test(scales_that_there_are_not_are_refused),
-        cmocka_unit_test(groups_merge_in_a_finer_unit),
-    };
-    return RUN_TESTS(tests, set_up, tear_down);
-}
+UNIT_TESTS(scale, set_up, tear_down)

@@ -31,10 +31,7 @@ static void check_merge(bf_reduction op, const bf_array *a) {
     bf_state_destroy(whole);
 }
 
-static void merging_does_not_depend_on_the_order(void **unused) {
-    (void)unused;
-    for_each_state(check_merge);
-}
+TEST(merging_does_not_depend_on_the_order) { for_each_state(check_merge); }
 
 /* The elements [begin, end), as an array of their own. */
 static bf_state *whole_of(bf_reduction op, const bf_array *a, int64_t begin, int64_t end) {
@@ -59,8 +56,7 @@ static void check_append(bf_reduction op, const bf_array *a) {
     for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
 }
 
-static void appended_states_are_that_of_all_data_in_turn(void **unused) {
-    (void)unused;
+TEST(appended_states_are_that_of_all_data_in_turn) {
     static double data[300];
     bf_array a = bf_array_of(BF_F64, data, 300);
     for_each_state(check_append);
@@ -70,8 +66,7 @@ static void appended_states_are_that_of_all_data_in_turn(void **unused) {
     }
 }
 
-static void places_without_elements_are_appended(void **unused) {
-    (void)unused;
+TEST(places_without_elements_are_appended) {
     static double x[10] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 10);
     for (int k = 0; k < 2; k++) {
@@ -103,8 +98,7 @@ static void places_without_elements_are_appended(void **unused) {
     }
 }
 
-static void some_states_cannot_be_appended(void **unused) {
-    (void)unused;
+TEST(some_states_cannot_be_appended) {
     static double x[10] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 10);
     bf_state *prod = part(context, BF_PROD, &a, &a, 0, 10),
@@ -147,10 +141,7 @@ static void check_chunks(bf_reduction op, const bf_array *a) {
     bf_state_destroy(whole);
 }
 
-static void chunks_give_the_state_of_one_pass(void **unused) {
-    (void)unused;
-    for_each_state(check_chunks);
-}
+TEST(chunks_give_the_state_of_one_pass) { for_each_state(check_chunks); }
 
 static bf_status load(const void *bytes, size_t size) {
     bf_state *s = NULL;
@@ -192,10 +183,7 @@ static void check_save(bf_reduction op, const bf_array *a) {
     assert_int_equal(load(x.bytes, x.size), BF_OK);
 }
 
-static void saved_states_come_back_and_damaged_ones_do_not(void **unused) {
-    (void)unused;
-    for_each_state(check_save);
-}
+TEST(saved_states_come_back_and_damaged_ones_do_not) { for_each_state(check_save); }
 
 static bool loads(const uint8_t *bytes, size_t size) {
     bf_state *s = NULL;
@@ -207,8 +195,7 @@ static bool loads(const uint8_t *bytes, size_t size) {
 
 /* The trailer of a saved form comes back, and the form loads; with any bit or byte of either lost
  * it does not. */
-static void a_trailer_is_passed_over(void **unused) {
-    (void)unused;
+TEST(a_trailer_is_passed_over) {
     const double x[] = {1, 2, 3};
     const char content[] = "divide by n - 1";
     uint8_t bytes[512];
@@ -264,8 +251,7 @@ static saved_state saved_of(bf_reduction op, const double *x, int64_t n) {
     return out;
 }
 
-static void forged_headers_are_refused(void **unused) {
-    (void)unused;
+TEST(forged_headers_are_refused) {
     double x[] = {1, -2, 3};
     saved_state s = saved_of(BF_SUM, x, 3);
     assert_int_equal(load_forged(s, VERSION_AT, 8, 1), BF_OK);
@@ -293,8 +279,7 @@ static void forged_headers_are_refused(void **unused) {
     assert_int_equal(load_forged(s, 0, 1, 'B'), BF_E_STATE);
 }
 
-static void impossible_sums_are_refused(void **unused) {
-    (void)unused;
+TEST(impossible_sums_are_refused) {
     enum { COUNT, NAN_COUNT, POS_INF, NEG_INF, INVALID, NEG_ZERO, LIMBS };
     double x[] = {1, -2, 3};
     saved_state s = saved_of(BF_SUM, x, 3), empty = saved_of(BF_SUM, x, 0), squares;
@@ -318,8 +303,7 @@ static void impossible_sums_are_refused(void **unused) {
     assert_int_equal(load_with_word(squares, LIMBS + 133, -1), BF_E_STATE);
 }
 
-static void impossible_extremes_are_refused(void **unused) {
-    (void)unused;
+TEST(impossible_extremes_are_refused) {
     enum { COUNT, NAN_COUNT, KEY, INDEX, NAN_INDEX, BEGIN, END };
     double x[] = {1, -2, (double)NAN};
     saved_state s = saved_of(BF_ARGMIN, x, 3), m = saved_of(BF_MAX, x, 3);
@@ -356,8 +340,7 @@ static void check_by_rules(bf_context *with, void *data) {
 }
 
 /* Sums of all exponents have loops of their own. The generic instruction set has none. */
-static void all_exponents_sum_as_by_the_rules(void **unused) {
-    (void)unused;
+TEST(all_exponents_sum_as_by_the_rules) {
     enum { MOST = 32768 + 3 };
     static double x[MOST], y[MOST];
     static const int sizes[] = {383, 384, 385, 1003, 4099, MOST};
@@ -378,8 +361,7 @@ static void all_exponents_sum_as_by_the_rules(void **unused) {
     bf_context_destroy(rules);
 }
 
-static void counts_end_at_two_to_the_62(void **unused) {
-    (void)unused;
+TEST(counts_end_at_two_to_the_62) {
     double zero = -0.0;
     bf_array one = bf_array_of(BF_F64, &zero, 1);
     saved_state x = saved_of(BF_SUM, &zero, 1);
@@ -400,8 +382,7 @@ static void counts_end_at_two_to_the_62(void **unused) {
     bf_state_destroy(s);
 }
 
-static void only_states_of_one_kind_merge(void **unused) {
-    (void)unused;
+TEST(only_states_of_one_kind_merge) {
     bf_state *sum = make_state(context, BF_SUM, BF_F64),
              *mean = make_state(context, BF_MEAN, BF_F64);
     bf_state *single = make_state(context, BF_SUM, BF_F32);
@@ -414,8 +395,7 @@ static void only_states_of_one_kind_merge(void **unused) {
     bf_state_destroy(single);
 }
 
-static void a_state_merges_with_itself(void **unused) {
-    (void)unused;
+TEST(a_state_merges_with_itself) {
     double x[] = {0.1, 2, -3};
     bf_array a = bf_array_of(BF_F64, x, 3);
     bf_state *s = part(context, BF_SUM, &a, &a, 0, 3), *twice = part(context, BF_SUM, &a, &a, 0, 3);
@@ -426,8 +406,7 @@ static void a_state_merges_with_itself(void **unused) {
     bf_state_destroy(twice);
 }
 
-static void overlapping_indices_do_not_merge(void **unused) {
-    (void)unused;
+TEST(overlapping_indices_do_not_merge) {
     double x[10] = {0};
     bf_array a = bf_array_of(BF_F64, x, 10);
     bf_state *low = part(context, BF_ARGMIN, &a, &a, 0, 6),
@@ -443,8 +422,7 @@ static void overlapping_indices_do_not_merge(void **unused) {
     bf_state_destroy(next);
 }
 
-static void seek_only_goes_forward(void **unused) {
-    (void)unused;
+TEST(seek_only_goes_forward) {
     double x[] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 3);
     bf_state *s = make_state(context, BF_ARGMIN, BF_F64);
@@ -464,8 +442,7 @@ static void seek_only_goes_forward(void **unused) {
     bf_state_destroy(s);
 }
 
-static void describe_counts_what_was_absorbed(void **unused) {
-    (void)unused;
+TEST(describe_counts_what_was_absorbed) {
     double x[] = {1, (double)NAN, (double)INFINITY, -(double)INFINITY, (double)NAN, 0};
     bf_array a = bf_array_of(BF_F64, x, 6);
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_NORM, BF_DOT, BF_MIN, BF_ARGMAX};
@@ -483,8 +460,7 @@ static void describe_counts_what_was_absorbed(void **unused) {
     }
 }
 
-static void a_refused_chunk_leaves_the_state_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_refused_chunk_leaves_the_state_as_it_was) {
     double x[] = {1, 2, 3};
     bf_array a = bf_array_of(BF_F64, x, 3), shorter = bf_array_of(BF_F64, x, 2);
     bf_array other = bf_array_of(BF_I64, x, 3), broken = bf_array_of(BF_F64, x, -2);
@@ -503,8 +479,7 @@ static void a_refused_chunk_leaves_the_state_as_it_was(void **unused) {
     bf_state_destroy(dot);
 }
 
-static void bad_states_are_refused(void **unused) {
-    (void)unused;
+TEST(bad_states_are_refused) {
     bf_state *s = NULL;
     char bytes[64] = {0};
     assert_int_equal(bf_state_create(NULL, BF_SUM, BF_F64, &s), BF_E_ARGUMENT);
@@ -520,27 +495,4 @@ static void bad_states_are_refused(void **unused) {
     bf_state_destroy(NULL);
 }
 
-UNIT_TESTS(state) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merging_does_not_depend_on_the_order),
-        cmocka_unit_test(appended_states_are_that_of_all_data_in_turn),
-        cmocka_unit_test(places_without_elements_are_appended),
-        cmocka_unit_test(some_states_cannot_be_appended),
-        cmocka_unit_test(chunks_give_the_state_of_one_pass),
-        cmocka_unit_test(saved_states_come_back_and_damaged_ones_do_not),
-        cmocka_unit_test(a_trailer_is_passed_over),
-        cmocka_unit_test(forged_headers_are_refused),
-        cmocka_unit_test(impossible_sums_are_refused),
-        cmocka_unit_test(impossible_extremes_are_refused),
-        cmocka_unit_test(all_exponents_sum_as_by_the_rules),
-        cmocka_unit_test(counts_end_at_two_to_the_62),
-        cmocka_unit_test(only_states_of_one_kind_merge),
-        cmocka_unit_test(a_state_merges_with_itself),
-        cmocka_unit_test(overlapping_indices_do_not_merge),
-        cmocka_unit_test(seek_only_goes_forward),
-        cmocka_unit_test(describe_counts_what_was_absorbed),
-        cmocka_unit_test(a_refused_chunk_leaves_the_state_as_it_was),
-        cmocka_unit_test(bad_states_are_refused),
-    };
-    return RUN_TESTS(tests, set_up, tear_down);
-}
+UNIT_TESTS(state, set_up, tear_down)

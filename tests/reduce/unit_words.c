@@ -65,10 +65,7 @@ static void check_words(bf_reduction op, const bf_array *a, const bf_array *b) {
     bf_state_destroy(back);
 }
 
-static void words_of_parts_make_the_whole(void **unused) {
-    (void)unused;
-    for_each_kind(check_words);
-}
+TEST(words_of_parts_make_the_whole) { for_each_kind(check_words); }
 
 /* 2^30 times the words are the state merged with itself 30 times. */
 static void check_most_parts(bf_reduction op, const bf_array *a, const bf_array *b) {
@@ -86,13 +83,9 @@ static void check_most_parts(bf_reduction op, const bf_array *a, const bf_array 
     bf_state_destroy(back);
 }
 
-static void as_many_states_add_as_is_promised(void **unused) {
-    (void)unused;
-    for_each_kind(check_most_parts);
-}
+TEST(as_many_states_add_as_is_promised) { for_each_kind(check_most_parts); }
 
-static void products_of_floats_append_on_either_side(void **unused) {
-    (void)unused;
+TEST(products_of_floats_append_on_either_side) {
     enum { LARGE = 40000 };
     static double x[LARGE];
     static int64_t words[3][MOST_WORDS], again[MOST_WORDS];
@@ -151,14 +144,10 @@ static void check_damaged(bf_reduction op, const bf_array *a, const bf_array *b)
     bf_state_destroy(before);
 }
 
-static void bad_words_are_refused(void **unused) {
-    (void)unused;
-    for_each_kind(check_damaged);
-}
+TEST(bad_words_are_refused) { for_each_kind(check_damaged); }
 
 /* Random words, in a sum and merged, never do more than be refused. */
-static void random_words_do_no_harm(void **unused) {
-    (void)unused;
+TEST(random_words_do_no_harm) {
     static int64_t words[MOST_WORDS], other[MOST_WORDS];
     uint64_t rng = 4;
     for (int round = 0; round < 20; round++) {
@@ -177,8 +166,7 @@ static void random_words_do_no_harm(void **unused) {
     }
 }
 
-static void overlapping_ranges_do_not_merge(void **unused) {
-    (void)unused;
+TEST(overlapping_ranges_do_not_merge) {
     int64_t words[MOST_WORDS], other[MOST_WORDS];
     bf_array a = bf_array_of(BF_F64, a_data, N);
     bf_state *s = part(context, BF_ARGMIN, &a, &a, 0, 6),
@@ -195,14 +183,4 @@ static void overlapping_ranges_do_not_merge(void **unused) {
     bf_state_destroy(t);
 }
 
-UNIT_TESTS(words) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_parts_make_the_whole),
-        cmocka_unit_test(as_many_states_add_as_is_promised),
-        cmocka_unit_test(products_of_floats_append_on_either_side),
-        cmocka_unit_test(bad_words_are_refused),
-        cmocka_unit_test(random_words_do_no_harm),
-        cmocka_unit_test(overlapping_ranges_do_not_merge),
-    };
-    return RUN_TESTS(tests, set_up, tear_down);
-}
+UNIT_TESTS(words, set_up, tear_down)

@@ -13,8 +13,7 @@ static uint64_t random_finite(bf_dtype dtype, uint64_t *rng) {
     return random_float(dtype, KIND_FULL, rng) | (next_random(rng) & sign_bit(dtype));
 }
 
-static void encode_inverts_decode(void **unused) {
-    (void)unused;
+TEST(encode_inverts_decode) {
     uint64_t rng = 1;
     for (int i = 0; i < 4 * 70000; i++) {
         bf_dtype dtype = floats[i % 4];
@@ -51,8 +50,7 @@ static double rounded_by_mpfr(bf_dtype dtype, uint64_t m, int exponent, bool sti
     return result;
 }
 
-static void encode_rounds_to_nearest_even(void **unused) {
-    (void)unused;
+TEST(encode_rounds_to_nearest_even) {
     uint64_t rng = 2;
     for (int i = 0; i < 200000; i++) {
         bf_dtype dtype = floats[i % 4];
@@ -80,8 +78,7 @@ static void limbs_to_mpfr(mpfr_t out, const int64_t *limbs, int count) {
     mpfr_clear(limb);
 }
 
-static void limbs_add_exactly(void **unused) {
-    (void)unused;
+TEST(limbs_add_exactly) {
     enum { COUNT = 12, POSITIONS = 32 * (COUNT - 3) };
     uint64_t rng = 3;
     mpfr_t expected, term, found;
@@ -111,8 +108,7 @@ static void limbs_add_exactly(void **unused) {
     mpfr_clears(expected, term, found, (mpfr_ptr)NULL);
 }
 
-static void carried_limbs_have_one_form(void **unused) {
-    (void)unused;
+TEST(carried_limbs_have_one_form) {
     int64_t a[4] = {0}, b[4] = {0};
     bf_limbs_add(a, 0, 5, true);
     bf_limbs_add(b, 0, UINT64_MAX, true);
@@ -232,8 +228,7 @@ static void check_finish(bf_dtype dtype, data_kind k, int64_t n, uint64_t seed) 
     }
 }
 
-static void results_are_the_exact_value_rounded_once(void **unused) {
-    (void)unused;
+TEST(results_are_the_exact_value_rounded_once) {
     uint64_t seed = 4;
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int k = 0; k < KIND_COUNT; k++)
@@ -241,8 +236,7 @@ static void results_are_the_exact_value_rounded_once(void **unused) {
                 check_finish(all_dtypes[d], (data_kind)k, n, next_random(&seed));
 }
 
-static void order_keys_order_as_values_do(void **unused) {
-    (void)unused;
+TEST(order_keys_order_as_values_do) {
     uint64_t rng = 5;
     for (int i = 0; i < 100000; i++) {
         bf_dtype dtype = all_dtypes[i % DTYPE_COUNT];
@@ -269,8 +263,7 @@ static void order_keys_order_as_values_do(void **unused) {
     }
 }
 
-static void keys_of_nan_are_not_valid(void **unused) {
-    (void)unused;
+TEST(keys_of_nan_are_not_valid) {
     for (int i = 0; i < 4; i++) {
         bf_dtype dtype = floats[i];
         uint64_t nan = infinity_bits(dtype) + 1;
@@ -285,8 +278,7 @@ static void keys_of_nan_are_not_valid(void **unused) {
 
 /* Deviations of n integers of this sum and sum of squares, worked out with whole numbers, where the
  * quotient's first 66 bits do not suffice. */
-static void deviations_of_many_integers_are_rounded_once(void **unused) {
-    (void)unused;
+TEST(deviations_of_many_integers_are_rounded_once) {
     static const struct {
         uint64_t n, sum, squares;
         double deviation;
@@ -312,8 +304,7 @@ static void check_root(bf_u128 x) {
     assert_true(x - root * root <= 2 * root);
 }
 
-static void roots_are_whole_parts(void **unused) {
-    (void)unused;
+TEST(roots_are_whole_parts) {
     const bf_u128 least = (bf_u128)1 << 126, most = ~(bf_u128)0;
     uint64_t bits = 1;
     for (unsigned i = 0; i < 20000; i++) {
@@ -328,8 +319,7 @@ static void roots_are_whole_parts(void **unused) {
     }
 }
 
-static void window_levels_meet(void **unused) {
-    (void)unused;
+TEST(window_levels_meet) {
     for (int bottom = BF_WINDOW_LEAST; bottom <= BF_WINDOW_TOP; bottom++)
         assert_same_float(wide_float(BF_F64, (uint64_t)bf_window_start(bottom)),
                           ldexp(1.5, bottom + 52));
@@ -390,8 +380,7 @@ static void check_ratio(const bf_wide *x, const bf_wide *y) {
     mpz_clears(a, b, q, rest, NULL);
 }
 
-static void ratios_have_their_leading_bits(void **unused) {
-    (void)unused;
+TEST(ratios_have_their_leading_bits) {
     uint64_t rng = 11;
     bf_wide x, y, factor;
     for (int i = 0; i < 60000; i++) {
@@ -406,19 +395,4 @@ static void ratios_have_their_leading_bits(void **unused) {
     }
 }
 
-UNIT_TESTS(rules) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_have_their_leading_bits),
-        cmocka_unit_test(encode_inverts_decode),
-        cmocka_unit_test(encode_rounds_to_nearest_even),
-        cmocka_unit_test(limbs_add_exactly),
-        cmocka_unit_test(carried_limbs_have_one_form),
-        cmocka_unit_test(results_are_the_exact_value_rounded_once),
-        cmocka_unit_test(order_keys_order_as_values_do),
-        cmocka_unit_test(keys_of_nan_are_not_valid),
-        cmocka_unit_test(window_levels_meet),
-        cmocka_unit_test(roots_are_whole_parts),
-        cmocka_unit_test(deviations_of_many_integers_are_rounded_once),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(rules, NULL, NULL)

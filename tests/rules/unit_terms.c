@@ -71,8 +71,7 @@ static uint64_t hard_float(bf_dtype dtype, uint64_t other, uint64_t *rng) {
     }
 }
 
-static void sums_are_rounded_once(void **unused) {
-    (void)unused;
+TEST(sums_are_rounded_once) {
     uint64_t rng = 7, term[TERMS_MOST];
     int64_t proven[4] = {0}, tried = 40000;
     for (int64_t i = 0; i < 4 * tried; i++) {
@@ -108,8 +107,7 @@ static void check_pair(bf_dtype dtype, uint64_t a, uint64_t b) {
                      expected);
 }
 
-static void two_terms_are_one_addition(void **unused) {
-    (void)unused;
+TEST(two_terms_are_one_addition) {
     uint64_t rng = 5, special[256];
     for (int d = 0; d < 4; d++) {
         bf_dtype dtype = floats[d];
@@ -138,8 +136,7 @@ static void two_terms_are_one_addition(void **unused) {
     }
 }
 
-static void every_exponent_adds(void **unused) {
-    (void)unused;
+TEST(every_exponent_adds) {
     uint64_t rng = 3, term[8];
     for (int i = 0; i < 40000; i++) {
         bf_dtype dtype = floats[i % 4];
@@ -149,8 +146,7 @@ static void every_exponent_adds(void **unused) {
 }
 
 /* Sums that lie between two f64, or pass the greatest one on their way. */
-static void known_sums(void **unused) {
-    (void)unused;
+TEST(known_sums) {
     const double cases[][4] = {
         {1, 0x1p-53, 0x1p-106, 0},
         {1, 0x1p-53, -0x1p-106, 0},
@@ -173,8 +169,7 @@ static void known_sums(void **unused) {
         }
 }
 
-static void integers_that_do_not_fit_are_told(void **unused) {
-    (void)unused;
+TEST(integers_that_do_not_fit_are_told) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         bf_dtype dtype = all_dtypes[d];
         if (is_float(dtype) || dtype == BF_BOOL) continue;
@@ -194,13 +189,4 @@ static void integers_that_do_not_fit_are_told(void **unused) {
     }
 }
 
-UNIT_TESTS(terms) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_rounded_once),
-        cmocka_unit_test(two_terms_are_one_addition),
-        cmocka_unit_test(every_exponent_adds),
-        cmocka_unit_test(known_sums),
-        cmocka_unit_test(integers_that_do_not_fit_are_told),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(terms, NULL, NULL)

@@ -102,20 +102,8 @@ static void fail_everywhere(int threads, bool leaks) {
     }
 }
 
-static void one_thread_without_memory(void **unused) {
-    (void)unused;
-    fail_everywhere(1, true);
-}
+TEST(one_thread_without_memory) { fail_everywhere(1, true); }
 
-static void several_threads_without_memory(void **unused) {
-    (void)unused;
-    fail_everywhere(3, false);
-}
+TEST(several_threads_without_memory) { fail_everywhere(3, false); }
 
-UNIT_TESTS(alloc) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread_without_memory),
-        cmocka_unit_test(several_threads_without_memory),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(alloc, NULL, NULL)

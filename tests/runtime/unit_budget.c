@@ -21,12 +21,14 @@ static bf_context *limited(int64_t bytes, int threads) {
     return context;
 }
 
-static void make_rows(void) {
+static int make_rows(void **unused) {
+    (void)unused;
     for (int i = 0; i < N; i++) {
         keys[i] = (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15 >> 20);
         values[i] = ldexp(i + 1, i % 40);
         rows[i] = i;
     }
+    return 0;
 }
 
 static size_t save(bf_groups *g, unsigned char *bytes) {
@@ -48,8 +50,7 @@ static void check_message(const bf_context *context, int64_t limit) {
     assert_true(wanted > 0 && used >= 0 && used + wanted > limit);
 }
 
-static void a_limit_is_checked(void **unused) {
-    (void)unused;
+TEST(a_limit_is_checked) {
     bf_context *context;
     char why[BF_MESSAGE_TEXT];
     const bf_options bad = BF_OPTIONS(.memory = -1);
@@ -58,8 +59,7 @@ static void a_limit_is_checked(void **unused) {
     assert_non_null(strstr(why, "-1 bytes"));
 }
 
-static void memory_comes_back(void **unused) {
-    (void)unused;
+TEST(memory_comes_back) {
     const int64_t limit = 1 << 20;
     bf_context *context = limited(limit, 1);
     void *one, *two;
@@ -96,8 +96,7 @@ static int64_t absorb_within(bf_context *context, int64_t limit, bf_groups **gro
     return N;
 }
 
-static void groups_keep_to_it(void **unused) {
-    (void)unused;
+TEST(groups_keep_to_it) {
     int failures = 0, successes = 0;
     for (int threads = 1; threads <= 3; threads += 2)
         for (int64_t limit = 1 << 16; limit <= 1 << 28; limit *= 4) {
@@ -130,8 +129,7 @@ static void groups_keep_to_it(void **unused) {
     assert_true(failures > 4 && successes > 2);
 }
 
-static void tables_and_joins_keep_to_it(void **unused) {
-    (void)unused;
+TEST(tables_and_joins_keep_to_it) {
     const bf_array k = bf_array_of(BF_I64, keys, N), v = bf_array_of(BF_I64, rows, N);
     int failures = 0, successes = 0;
     for (int64_t limit = 1 << 16; limit <= 1 << 26; limit *= 2) {
@@ -157,8 +155,7 @@ static void tables_and_joins_keep_to_it(void **unused) {
     assert_true(failures > 4 && successes > 4);
 }
 
-static void histograms_keep_to_it(void **unused) {
-    (void)unused;
+TEST(histograms_keep_to_it) {
     bf_context *context = limited(1 << 20, 2);
     bf_histogram *h = NULL;
     const bf_histogram_options large =
@@ -174,12 +171,4 @@ static void histograms_keep_to_it(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(budget) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_is_checked),    cmocka_unit_test(memory_comes_back),
-        cmocka_unit_test(groups_keep_to_it),     cmocka_unit_test(tables_and_joins_keep_to_it),
-        cmocka_unit_test(histograms_keep_to_it),
-    };
-    make_rows();
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(budget, make_rows, NULL)

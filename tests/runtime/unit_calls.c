@@ -37,8 +37,7 @@ static world *make_world(const char *isa, int threads) {
 
 /* ---- one thread at a time -------------------------------------------------------------------- */
 
-static void a_context_in_use_refuses_every_call(void **unused) {
-    (void)unused;
+TEST(a_context_in_use_refuses_every_call) {
     world *w = make_world(NULL, 1);
     run_all(w);
     strcpy(w->context->message, "the other thread's");
@@ -54,8 +53,7 @@ static void a_context_in_use_refuses_every_call(void **unused) {
 }
 
 /* The second context of calls that have two. */
-static void both_contexts_are_entered(void **unused) {
-    (void)unused;
+TEST(both_contexts_are_entered) {
     world *a = make_world(NULL, 1), *b = make_world(NULL, 1);
     bf_table *copy = NULL;
     assert_int_equal(bf_groups_merge(a->groups, b->groups), BF_OK);
@@ -90,8 +88,7 @@ static void *sum_often(void *arg) {
 }
 
 /* Two threads, on a context with a pool: each gets its own sum, or is refused. */
-static void a_context_used_by_two_threads_gives_no_wrong_sum(void **unused) {
-    (void)unused;
+TEST(a_context_used_by_two_threads_gives_no_wrong_sum) {
     enum { MANY = 1 << 19, FEW = 1000 };
     double *x = malloc(MANY * sizeof *x);
     pthread_t thread;
@@ -152,8 +149,7 @@ static void set_dtype(world *w, bf_dtype dtype) {
     w->f32 = w->u16 = w->bools = w->f64;
 }
 
-static void integers_of_128_bits_are_refused_where_nothing_takes_them(void **unused) {
-    (void)unused;
+TEST(integers_of_128_bits_are_refused_where_nothing_takes_them) {
     enum { UNKNOWN = 99 };
     world *unknown = make_world(NULL, 1), *wide = make_world(NULL, 1);
     set_dtype(unknown, (bf_dtype)UNKNOWN);
@@ -172,8 +168,7 @@ static void integers_of_128_bits_are_refused_where_nothing_takes_them(void **unu
 
 #define REFUSED(call) assert_int_equal(call, BF_E_DTYPE)
 
-static void objects_of_128_bits_are_refused_where_nothing_takes_them(void **unused) {
-    (void)unused;
+TEST(objects_of_128_bits_are_refused_where_nothing_takes_them) {
     const bf_table_options table = BF_TABLE_OPTIONS(.key = BF_I128, .value = BF_F64);
     const bf_table_options values = BF_TABLE_OPTIONS(.key = BF_I64, .value = BF_I128);
     const bf_dtype three[] = {BF_I128, BF_I128, BF_I128};
@@ -276,8 +271,7 @@ static void *use_little_stack(void *arg) {
     return NULL;
 }
 
-static void a_stack_of_64_kib_is_enough(void **unused) {
-    (void)unused;
+TEST(a_stack_of_64_kib_is_enough) {
 #if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER) || !defined(__OPTIMIZE__)
     skip(); /* frames are larger there */
 #endif
@@ -301,14 +295,4 @@ static void a_stack_of_64_kib_is_enough(void **unused) {
     free(small_out);
 }
 
-UNIT_TESTS(calls) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_context_in_use_refuses_every_call),
-        cmocka_unit_test(both_contexts_are_entered),
-        cmocka_unit_test(a_context_used_by_two_threads_gives_no_wrong_sum),
-        cmocka_unit_test(integers_of_128_bits_are_refused_where_nothing_takes_them),
-        cmocka_unit_test(objects_of_128_bits_are_refused_where_nothing_takes_them),
-        cmocka_unit_test(a_stack_of_64_kib_is_enough),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(calls, NULL, NULL)

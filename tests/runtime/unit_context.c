@@ -28,8 +28,7 @@ static double *large_array(void) {
     return x;
 }
 
-static void bad_options_are_refused(void **unused) {
-    (void)unused;
+TEST(bad_options_are_refused) {
     bf_context *c = NULL;
     bf_options no_size = {.threads = 1};
     assert_int_equal(bf_context_create(&no_size, &c), BF_E_ARGUMENT);
@@ -55,8 +54,7 @@ static void bad_options_are_refused(void **unused) {
 }
 
 /* There is no context that could keep the message. */
-static void why_there_is_no_context_can_be_asked(void **unused) {
-    (void)unused;
+TEST(why_there_is_no_context_can_be_asked) {
     char text[BF_MESSAGE_TEXT];
     const struct {
         bf_options options;
@@ -80,8 +78,7 @@ static void why_there_is_no_context_can_be_asked(void **unused) {
     assert_string_equal(text, "");
 }
 
-static void an_instruction_set_that_is_missing_is_a_device_error(void **unused) {
-    (void)unused;
+TEST(an_instruction_set_that_is_missing_is_a_device_error) {
     assert_string_equal(bf_isa_name(0), "generic");
     assert_true(bf_isa_available(0));
     assert_false(bf_isa_available(-1) || bf_isa_available(100));
@@ -96,8 +93,7 @@ static void an_instruction_set_that_is_missing_is_a_device_error(void **unused) 
     }
 }
 
-static void a_context_says_what_it_runs_on(void **unused) {
-    (void)unused;
+TEST(a_context_says_what_it_runs_on) {
     bf_context *c = NULL;
     assert_int_equal(bf_context_create(NULL, &c), BF_OK);
     assert_string_equal(bf_context_device(c), "cpu");
@@ -130,16 +126,14 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
 }
 
 /* The mask allows one CPU, the last. */
-static void the_affinity_mask_of_many_cpus_is_read(void **unused) {
-    (void)unused;
+TEST(the_affinity_mask_of_many_cpus_is_read) {
     for (machine_cpus = 64; machine_cpus <= (size_t)1 << 17; machine_cpus *= 2)
         assert_int_equal(bf_usable_threads(), 1);
     machine_cpus = 0;
     assert_true(bf_usable_threads() >= 1);
 }
 
-static void a_gpu_can_be_used_or_there_is_a_reason(void **unused) {
-    (void)unused;
+TEST(a_gpu_can_be_used_or_there_is_a_reason) {
     bf_context *c = NULL;
     bool usable = bf_device_count() > 0;
     assert_true(usable == (*bf_device_reason() == '\0'));
@@ -158,8 +152,7 @@ static void a_gpu_can_be_used_or_there_is_a_reason(void **unused) {
     }
 }
 
-static void memory_is_aligned_and_copied(void **unused) {
-    (void)unused;
+TEST(memory_is_aligned_and_copied) {
     bf_context *c = make_context(NULL, 1);
     void *a = NULL, *b = NULL;
     assert_int_equal(bf_memory_allocate(c, 1000, &a), BF_OK);
@@ -183,8 +176,7 @@ static void memory_is_aligned_and_copied(void **unused) {
 }
 
 /* On the CPU: at once, with what is wrong with the data told in the value. */
-static void enqueued_calls_are_done_on_the_cpu(void **unused) {
-    (void)unused;
+TEST(enqueued_calls_are_done_on_the_cpu) {
     bf_context *c = make_context(NULL, 1);
     double x[] = {1, 2, 4}, y[3];
     bf_value v;
@@ -211,8 +203,7 @@ static void enqueued_calls_are_done_on_the_cpu(void **unused) {
     bf_context_destroy(c);
 }
 
-static void every_number_has_a_name(void **unused) {
-    (void)unused;
+TEST(every_number_has_a_name) {
 #define BF_X(id, number, name, bytes, type, ...)                                                   \
     assert_string_equal(bf_dtype_name(BF_##id), #name);                                            \
     assert_int_equal(bf_dtype_from_name(#name), BF_##id);                                          \
@@ -246,8 +237,7 @@ static void every_number_has_a_name(void **unused) {
 #undef BF_X
 }
 
-static void every_device_has_a_name(void **unused) {
-    (void)unused;
+TEST(every_device_has_a_name) {
     const struct {
         const char *name;
         int device;
@@ -271,8 +261,7 @@ static void every_device_has_a_name(void **unused) {
     }
 }
 
-static void other_names_of_devices_are_refused(void **unused) {
-    (void)unused;
+TEST(other_names_of_devices_are_refused) {
     static const char *const names[] = {"",
                                         "gpu",
                                         "Auto",
@@ -309,8 +298,7 @@ static void other_names_of_devices_are_refused(void **unused) {
     assert_string_equal(name, "?");
 }
 
-static void other_numbers_and_names_are_refused(void **unused) {
-    (void)unused;
+TEST(other_numbers_and_names_are_refused) {
     assert_int_equal(bf_dtype_from_name("f65"), BF_NONE);
     assert_int_equal(bf_dtype_from_name(""), BF_NONE);
     assert_int_equal(bf_reduction_from_name("sums"), 0);
@@ -333,8 +321,7 @@ static void other_numbers_and_names_are_refused(void **unused) {
     assert_string_equal(bf_version(), "0.2.0");
 }
 
-static void messages_belong_to_the_last_failure(void **unused) {
-    (void)unused;
+TEST(messages_belong_to_the_last_failure) {
     bf_context *c = make_context(NULL, 1), *other = make_context(NULL, 1);
     bf_array bad = bf_array_of(BF_F64, NULL, 3);
     bf_value v;
@@ -442,18 +429,11 @@ static void run_environment(void (*check)(bf_context *, void *), data_kind k) {
     if (DATA_SHARE == 1) try_environment(check, KIND_FULL);
 }
 
-static void the_caller_s_rounding_mode_changes_nothing(void **unused) {
-    (void)unused;
-    run_environment(check_rounding, KIND_NARROW);
-}
+TEST(the_caller_s_rounding_mode_changes_nothing) { run_environment(check_rounding, KIND_NARROW); }
 
-static void the_caller_s_exception_flags_stay(void **unused) {
-    (void)unused;
-    run_environment(check_flags, KIND_NARROW);
-}
+TEST(the_caller_s_exception_flags_stay) { run_environment(check_flags, KIND_NARROW); }
 
-static void flush_to_zero_changes_nothing(void **unused) {
-    (void)unused;
+TEST(flush_to_zero_changes_nothing) {
 #ifdef __x86_64__
     run_environment(check_flush, KIND_SUBNORMAL);
 #else
@@ -482,8 +462,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void contexts_on_different_threads_are_independent(void **unused) {
-    (void)unused;
+TEST(contexts_on_different_threads_are_independent) {
     double *x = large_array();
     worker w[3] = {{.threads = 1, .x = x}, {.threads = 2, .x = x}, {.threads = 3, .x = x}};
     for (int i = 0; i < 3; i++)
@@ -493,8 +472,7 @@ static void contexts_on_different_threads_are_independent(void **unused) {
     free(x);
 }
 
-static void a_context_works_in_a_forked_child(void **unused) {
-    (void)unused;
+TEST(a_context_works_in_a_forked_child) {
 #ifdef THREAD_SANITIZER
     leave_out("ThreadSanitizer allows no threads after fork");
 #endif
@@ -518,8 +496,7 @@ static void a_context_works_in_a_forked_child(void **unused) {
     free(x);
 }
 
-static void more_threads_than_work_is_fine(void **unused) {
-    (void)unused;
+TEST(more_threads_than_work_is_fine) {
     bf_context *c = make_context(NULL, 64), *one = make_context(NULL, 1);
     double *x = large_array(), a, b;
     for (int64_t n = 0; n < LARGE; n = n * 3 + 1) {
@@ -560,8 +537,7 @@ static int threads_with_faults(void) {
 }
 
 /* So that a program's handler of SIGBUS works wherever the library reads what it has mapped. */
-static void workers_block_signals_but_not_faults(void **unused) {
-    (void)unused;
+TEST(workers_block_signals_but_not_faults) {
     bf_context *c = make_context(NULL, 2);
     double *x = large_array(), sum;
     assert_int_equal(threads_with_faults(), 0);
@@ -573,28 +549,4 @@ static void workers_block_signals_but_not_faults(void **unused) {
     free(x);
 }
 
-UNIT_TESTS(context) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(why_there_is_no_context_can_be_asked),
-        cmocka_unit_test(an_instruction_set_that_is_missing_is_a_device_error),
-        cmocka_unit_test(a_context_says_what_it_runs_on),
-        cmocka_unit_test(the_affinity_mask_of_many_cpus_is_read),
-        cmocka_unit_test(a_gpu_can_be_used_or_there_is_a_reason),
-        cmocka_unit_test(memory_is_aligned_and_copied),
-        cmocka_unit_test(enqueued_calls_are_done_on_the_cpu),
-        cmocka_unit_test(every_number_has_a_name),
-        cmocka_unit_test(every_device_has_a_name),
-        cmocka_unit_test(other_names_of_devices_are_refused),
-        cmocka_unit_test(other_numbers_and_names_are_refused),
-        cmocka_unit_test(messages_belong_to_the_last_failure),
-        cmocka_unit_test(the_caller_s_rounding_mode_changes_nothing),
-        cmocka_unit_test(the_caller_s_exception_flags_stay),
-        cmocka_unit_test(flush_to_zero_changes_nothing),
-        cmocka_unit_test(contexts_on_different_threads_are_independent),
-        cmocka_unit_test(a_context_works_in_a_forked_child),
-        cmocka_unit_test(more_threads_than_work_is_fine),
-        cmocka_unit_test(workers_block_signals_but_not_faults),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(context, NULL, NULL)

@@ -127,8 +127,7 @@ static void check_state(bf_reduction op, bf_dtype dtype, int64_t n) {
 }
 
 /* The kinds of state: exact, ordered, extreme, of pairs, of several. */
-static void a_feed_gives_the_bits_of_one_absorb(void **unused) {
-    (void)unused;
+TEST(a_feed_gives_the_bits_of_one_absorb) {
     static const bf_reduction ops[] = {BF_SUM, BF_ARGMAX, BF_MIN, BF_DOT, BF_PROD, BF_DESCRIBE};
     fill(BF_F64, data, N, KIND_FULL, 1);
     fill(BF_F64, others, N, KIND_CANCEL, 2);
@@ -144,8 +143,7 @@ static void a_feed_gives_the_bits_of_one_absorb(void **unused) {
     }
 }
 
-static void an_ordered_state_goes_on_from_where_it_was(void **unused) {
-    (void)unused;
+TEST(an_ordered_state_goes_on_from_where_it_was) {
     context = make_context(NULL, 2);
     fill(BF_F64, data, N, KIND_NARROW, 3);
     for (bf_reduction op = BF_ARGMIN; op <= BF_PROD; op++) {
@@ -180,8 +178,7 @@ static void check_refused(bf_reduction op, const bf_feed *feed, bf_status status
     bf_state_destroy(before);
 }
 
-static void a_failing_read_leaves_the_state_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_failing_read_leaves_the_state_as_it_was) {
     enum { PLACE_STEP = CASE_STEP > 1 ? 2 : 1 };
     static const bf_reduction ops[] = {BF_SUM, BF_PROD, BF_DESCRIBE, BF_DOT};
     static const int64_t places[] = {0, 1, 131071, 131072, 300000, N};
@@ -206,8 +203,7 @@ static void a_failing_read_leaves_the_state_as_it_was(void **unused) {
     bf_context_destroy(context);
 }
 
-static void a_feed_that_is_not_as_it_says_is_refused(void **unused) {
-    (void)unused;
+TEST(a_feed_that_is_not_as_it_says_is_refused) {
     context = make_context(NULL, 1);
     script s = script_of(BF_F64, BF_F64, 200000);
     bf_feed feed = feed_of(&s, 1, BF_F64, BF_F64, READ);
@@ -290,8 +286,7 @@ static void check_histogram(bf_dtype weights, int way) {
     bf_histogram_destroy(got);
 }
 
-static void histograms_absorb_feeds(void **unused) {
-    (void)unused;
+TEST(histograms_absorb_feeds) {
     context = make_context(NULL, 2);
     fill(BF_F64, data, N, KIND_NARROW, 4);
     fill(BF_F64, others, N, KIND_FULL, 5);
@@ -328,8 +323,7 @@ static witness watch(int cancel_at) {
                      .ticked = PTHREAD_COND_INITIALIZER};
 }
 
-static void a_watch_cancels_a_feed(void **unused) {
-    (void)unused;
+TEST(a_watch_cancels_a_feed) {
     context = make_context(NULL, 2);
     fill(BF_F64, data, N, KIND_FULL, 1);
     witness w = watch(0);
@@ -368,8 +362,7 @@ static int64_t read_slowly(void *arg, int64_t at, int64_t most, void *const to[]
     return 1;
 }
 
-static void the_watch_is_asked_while_a_read_waits(void **unused) {
-    (void)unused;
+TEST(the_watch_is_asked_while_a_read_waits) {
     context = make_context(NULL, 1);
     for (int cancel = 0; cancel <= 1; cancel++) {
         witness w = watch(cancel);
@@ -384,15 +377,4 @@ static void the_watch_is_asked_while_a_read_waits(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(feed) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_feed_gives_the_bits_of_one_absorb),
-        cmocka_unit_test(an_ordered_state_goes_on_from_where_it_was),
-        cmocka_unit_test(a_failing_read_leaves_the_state_as_it_was),
-        cmocka_unit_test(a_feed_that_is_not_as_it_says_is_refused),
-        cmocka_unit_test(histograms_absorb_feeds),
-        cmocka_unit_test(a_watch_cancels_a_feed),
-        cmocka_unit_test(the_watch_is_asked_while_a_read_waits),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(feed, NULL, NULL)

@@ -57,8 +57,7 @@ static void open_several(int n) {
 static const int64_t sizes[] = {0, 1, 2, 4095, 4097, 20011};
 enum { SIZES = sizeof sizes / sizeof *sizes, OPS = 13, MOST_GPUS = DATA_SHARE > 1 ? 2 : 4 };
 
-static void reductions_are_those_of_one_device(void **unused) {
-    (void)unused;
+TEST(reductions_are_those_of_one_device) {
     for (int n = 1; n <= MOST_GPUS + 1; n++) {
         open_several(n);
         for (int op = 1; op <= OPS; op++)
@@ -70,8 +69,7 @@ static void reductions_are_those_of_one_device(void **unused) {
     }
 }
 
-static void shards_are_one_array(void **unused) {
-    (void)unused;
+TEST(shards_are_one_array) {
     for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int op = 1; op <= OPS; op++)
@@ -84,8 +82,7 @@ static void shards_are_one_array(void **unused) {
 }
 
 /* In a context of the CPU, too. */
-static void shards_work_without_gpus(void **unused) {
-    (void)unused;
+TEST(shards_work_without_gpus) {
     double x[] = {1, 1e100, -1e100, 4};
     const bf_array shards[] = {bf_array_of(BF_F64, x, 1), bf_array_of(BF_F64, x, 0),
                                bf_array_of(BF_F64, x + 1, 3)};
@@ -101,8 +98,7 @@ static void shards_work_without_gpus(void **unused) {
     assert_int_equal(bf_reduce_shards(alone, BF_SUM, shards, 0, NULL, &value), BF_E_ARGUMENT);
 }
 
-static void histograms_are_those_of_one_device(void **unused) {
-    (void)unused;
+TEST(histograms_are_those_of_one_device) {
     static const bf_dtype weights[] = {BF_NONE, BF_F32, BF_I16, BF_F64};
     for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
@@ -115,8 +111,7 @@ static void histograms_are_those_of_one_device(void **unused) {
     }
 }
 
-static void maps_are_those_of_one_device(void **unused) {
-    (void)unused;
+TEST(maps_are_those_of_one_device) {
     for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int op = BF_MAP_ADD; op <= BF_MAP_SQRT; op++)
@@ -127,8 +122,7 @@ static void maps_are_those_of_one_device(void **unused) {
     }
 }
 
-static void groups_are_those_of_one_device(void **unused) {
-    (void)unused;
+TEST(groups_are_those_of_one_device) {
     for (int n = CASE_STEP > 1 ? MOST_GPUS : 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int s = 1; s<SIZES; s += CASE_STEP> 1 ? 2 : 1) {
@@ -141,8 +135,7 @@ static void groups_are_those_of_one_device(void **unused) {
     }
 }
 
-static void fibres_are_those_of_one_device(void **unused) {
-    (void)unused;
+TEST(fibres_are_those_of_one_device) {
     static const int axes[][2] = {{0, 1}, {1, 2}, {2, 0}};
     static const int64_t shapes[][3] = {{5, 7, 90}, {2, 30, 300}, {1, 400, 20}};
     const bf_reduce_options strict = {.size = sizeof strict, .nan = BF_NAN_ERROR};
@@ -158,8 +151,7 @@ static void fibres_are_those_of_one_device(void **unused) {
     }
 }
 
-static void states_are_those_of_one_device(void **unused) {
-    (void)unused;
+TEST(states_are_those_of_one_device) {
     for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         for (int op = 1; op <= OPS; op++) {
@@ -176,8 +168,7 @@ static void states_are_those_of_one_device(void **unused) {
     }
 }
 
-static void the_rest_is_that_of_one_device(void **unused) {
-    (void)unused;
+TEST(the_rest_is_that_of_one_device) {
     for (int n = 1; n <= MOST_GPUS; n++) {
         open_several(n);
         check_picture(101, 67);
@@ -191,8 +182,7 @@ static void the_rest_is_that_of_one_device(void **unused) {
 
 /* ---- where calls run ------------------------------------------------------------------------- */
 
-static void data_of_a_gpu_stay_there(void **unused) {
-    (void)unused;
+TEST(data_of_a_gpu_stay_there) {
     open_several(3);
     double x[5000];
     bf_value value;
@@ -215,8 +205,7 @@ static void data_of_a_gpu_stay_there(void **unused) {
     bf_context_destroy(several);
 }
 
-static void a_stream_is_refused(void **unused) {
-    (void)unused;
+TEST(a_stream_is_refused) {
     open_several(2);
     assert_int_equal(bf_context_set_stream(several, several), BF_E_DEVICE);
     assert_non_null(strstr(bf_context_message(several), "cuda:N"));
@@ -226,8 +215,7 @@ static void a_stream_is_refused(void **unused) {
     bf_context_destroy(several);
 }
 
-static void the_cut_is_at_leaves(void **unused) {
-    (void)unused;
+TEST(the_cut_is_at_leaves) {
     uint64_t rng = 1;
     for (int i = 0; i < 100000; i++) {
         int64_t n = (int64_t)(next_random(&rng) >> (2 + rng % 60));
@@ -262,8 +250,7 @@ static int note_tick(void *arg, int64_t bytes) {
     return ++w->ticks == w->stop_at;
 }
 
-static void a_watch_is_asked_on_the_callers_thread(void **unused) {
-    (void)unused;
+TEST(a_watch_is_asked_on_the_callers_thread) {
     enum { N = 400000 };
     open_several(3);
     int64_t *keys = malloc(N * sizeof *keys);
@@ -295,21 +282,4 @@ static void a_watch_is_asked_on_the_callers_thread(void **unused) {
     free(keys);
 }
 
-UNIT_TESTS(gpus) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reductions_are_those_of_one_device),
-        cmocka_unit_test(shards_are_one_array),
-        cmocka_unit_test(shards_work_without_gpus),
-        cmocka_unit_test(histograms_are_those_of_one_device),
-        cmocka_unit_test(maps_are_those_of_one_device),
-        cmocka_unit_test(groups_are_those_of_one_device),
-        cmocka_unit_test(fibres_are_those_of_one_device),
-        cmocka_unit_test(states_are_those_of_one_device),
-        cmocka_unit_test(the_rest_is_that_of_one_device),
-        cmocka_unit_test(data_of_a_gpu_stay_there),
-        cmocka_unit_test(a_stream_is_refused),
-        cmocka_unit_test(the_cut_is_at_leaves),
-        cmocka_unit_test(a_watch_is_asked_on_the_callers_thread),
-    };
-    return RUN_TESTS(tests, load_driver, close_alone);
-}
+UNIT_TESTS(gpus, load_driver, close_alone)

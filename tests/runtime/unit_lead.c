@@ -71,8 +71,7 @@ static void check_items(bf_context *c, int workers, int64_t opens, bool helps) {
     if (workers == 1) assert_int_equal(atomic_load(&r.by_caller), ITEMS);
 }
 
-static void every_item_is_done_once(void **unused) {
-    (void)unused;
+TEST(every_item_is_done_once) {
     static const int64_t opens[] = {1, 7, ITEMS / 4, ITEMS};
     for (int threads = 1; threads <= WORKERS; threads *= 2) {
         bf_context *c = make_context(NULL, threads);
@@ -83,8 +82,7 @@ static void every_item_is_done_once(void **unused) {
     }
 }
 
-static void other_threads_do_items_while_the_caller_is_busy(void **unused) {
-    (void)unused;
+TEST(other_threads_do_items_while_the_caller_is_busy) {
     bf_context *c = make_context(NULL, 4);
     check_items(c, 2, 100, false);
     check_items(c, 4, ITEMS, false);
@@ -100,8 +98,7 @@ static bf_status open_and_leave(void *arg, bf_lead *lead) {
     return BF_E_CANCELLED;
 }
 
-static void nothing_is_begun_when_the_caller_has_left(void **unused) {
-    (void)unused;
+TEST(nothing_is_begun_when_the_caller_has_left) {
     for (int threads = 1; threads <= 4; threads++) {
         static record r;
         bf_context *c = make_context(NULL, threads);
@@ -118,11 +115,4 @@ static void nothing_is_begun_when_the_caller_has_left(void **unused) {
     }
 }
 
-UNIT_TESTS(lead) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_is_done_once),
-        cmocka_unit_test(other_threads_do_items_while_the_caller_is_busy),
-        cmocka_unit_test(nothing_is_begun_when_the_caller_has_left),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(lead, NULL, NULL)

@@ -92,8 +92,7 @@ static bool is_optional(const char *name, int i) {
     return false;
 }
 
-static void every_pointer(void **unused) {
-    (void)unused;
+TEST(every_pointer) {
     assert_int_equal(bf_groups_absorb(w->groups, &w->i64, world_inputs(w)), BF_OK);
     for (size_t k = 0; k < sizeof null_calls / sizeof *null_calls; k++) {
         const char *name = null_calls[k].name;
@@ -108,8 +107,7 @@ static void every_pointer(void **unused) {
 
 /* ---- what is no call on a context, or needs more than a line --------------------------------- */
 
-static void names(void **unused) {
-    (void)unused;
+TEST(names) {
     assert_int_equal(bf_dtype_from_name(NULL), BF_NONE);
     assert_int_equal(bf_reduction_from_name(NULL), 0);
     assert_int_equal(bf_map_from_name(NULL), 0);
@@ -118,8 +116,7 @@ static void names(void **unused) {
     assert_int_equal(bf_quantile_method_from_name(NULL), -1);
 }
 
-static void contexts(void **unused) {
-    (void)unused;
+TEST(contexts) {
     REFUSED(bf_context_create(NULL, NULL));
     char text[BF_MESSAGE_TEXT] = "";
     bf_context_create_message(NULL, text);
@@ -143,8 +140,7 @@ static void contexts(void **unused) {
     bf_memory_free(c, NULL);
 }
 
-static void exchanged_arrays(void **unused) {
-    (void)unused;
+TEST(exchanged_arrays) {
     struct DLManagedTensorVersioned *made = NULL;
     struct DLManagedTensor *made_old = NULL;
     world_column x;
@@ -160,8 +156,7 @@ static void exchanged_arrays(void **unused) {
     REFUSED(bf_array_to_arrow(c, &w->f64, NULL, NULL, &x.schema, NULL));
 }
 
-static void values(void **unused) {
-    (void)unused;
+TEST(values) {
     bf_value v = {.dtype = BF_I64};
     char text[BF_VALUE_TEXT] = "";
     int64_t i;
@@ -190,8 +185,7 @@ static void values(void **unused) {
     assert_int_equal(bf_array_count(&none), -1);
 }
 
-static void many_states(void **unused) {
-    (void)unused;
+TEST(many_states) {
     bf_states_destroy(NULL);
     assert_int_equal(bf_states_count(NULL), 0);
     bf_states_info info = {.size = sizeof info};
@@ -199,8 +193,7 @@ static void many_states(void **unused) {
     REFUSED(bf_states_describe(w->states, NULL));
 }
 
-static void quantiles(void **unused) {
-    (void)unused;
+TEST(quantiles) {
     bf_quantiles *q = NULL;
     REFUSED(bf_quantiles_create(c, BF_F64, NULL, 1, NULL, &q));
     REFUSED(bf_quantiles_create(c, BF_F64, &world_half, 0, NULL, &q));
@@ -214,8 +207,7 @@ static void quantiles(void **unused) {
     REFUSED(bf_quantiles_save(w->quantiles, NULL));
 }
 
-static void many_results(void **unused) {
-    (void)unused;
+TEST(many_results) {
     const bf_array *x = &w->f64, *y = &w->out_f64;
     assert_int_equal(bf_reduce_dtype(BF_SUM, BF_F64, NULL), BF_F64);
     assert_int_equal(bf_scan_dtype(BF_SUM, BF_F64, NULL), BF_F64);
@@ -227,8 +219,7 @@ static void many_results(void **unused) {
     REFUSED(bf_reduce_pair_axes_async(c, BF_SUM, x, x, &w->axis, 1, NULL, y, NULL));
 }
 
-static void states(void **unused) {
-    (void)unused;
+TEST(states) {
     size_t size;
     bf_state_info info = {.size = sizeof info};
     bf_words_info words_info = {.size = sizeof words_info};
@@ -252,8 +243,7 @@ static void states(void **unused) {
     assert_null(bf_trailer_find(w->buffer, 8, NULL));
 }
 
-static void expressions(void **unused) {
-    (void)unused;
+TEST(expressions) {
     const bf_array *gap[] = {&w->f64, NULL};
     const char *const no_name[] = {"a", NULL};
     bf_expression *e = NULL;
@@ -273,16 +263,14 @@ static void expressions(void **unused) {
     bf_expression_destroy(NULL);
 }
 
-static void dictionaries(void **unused) {
-    (void)unused;
+TEST(dictionaries) {
     const bf_column *gap[] = {world_columns(w)[0], NULL};
     REFUSED(bf_dictionary_encode(w->dictionary, gap, &w->out_i64));
     assert_int_equal(bf_dictionary_size(NULL), 0);
     bf_dictionary_destroy(NULL);
 }
 
-static void maps(void **unused) {
-    (void)unused;
+TEST(maps) {
     const bf_array *gap[] = {&w->f64, NULL};
     bf_dtype result;
     REFUSED(bf_map_result_dtype(BF_MAP_ADD, NULL, 2, 0, &result));
@@ -291,16 +279,14 @@ static void maps(void **unused) {
     REFUSED(bf_map_async(c, BF_MAP_ADD, gap, 2, NULL, &w->out_f64));
 }
 
-static void pictures(void **unused) {
-    (void)unused;
+TEST(pictures) {
     bf_julia_defaults(NULL);
     REFUSED(bf_julia_params_fill(NULL));
     REFUSED(bf_palette_colors(BF_PALETTE_FIRE, 10, NULL, 1, w->out_truths));
     REFUSED(bf_palette_colors(BF_PALETTE_FIRE, 10, w->halves, 1, NULL));
 }
 
-static void histograms(void **unused) {
-    (void)unused;
+TEST(histograms) {
     bf_histogram_info info = {.size = sizeof info};
     bf_histogram_destroy(NULL);
     REFUSED(bf_histogram_describe(NULL, &info));
@@ -313,8 +299,7 @@ static void histograms(void **unused) {
     REFUSED(bf_histogram_save(w->histogram, NULL));
 }
 
-static void groups(void **unused) {
-    (void)unused;
+TEST(groups) {
     bf_groups *made = NULL;
     bf_groups_options kind = BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1);
     const bf_array *none[] = {NULL};
@@ -340,8 +325,7 @@ static void groups(void **unused) {
     assert_null(made);
 }
 
-static void communicators(void **unused) {
-    (void)unused;
+TEST(communicators) {
     bf_comm *made = NULL;
     bf_context *none = NULL, *twice[] = {c, c};
     const bf_carrier lost = BF_CARRIER(.rank = 2, .ranks = 2), bare = BF_CARRIER(.ranks = 2);
@@ -361,24 +345,10 @@ static void communicators(void **unused) {
     REFUSED(bf_comm_merge_states(w->comm, &w->state, -1));
 }
 
-static void tables(void **unused) {
-    (void)unused;
+TEST(tables) {
     bf_table_destroy(NULL);
     assert_int_equal(bf_table_size(NULL), 0);
     assert_int_equal(bf_table_save_size(NULL), 0);
 }
 
-UNIT_TESTS(null) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pointer), cmocka_unit_test(names),
-        cmocka_unit_test(contexts),      cmocka_unit_test(exchanged_arrays),
-        cmocka_unit_test(values),        cmocka_unit_test(states),
-        cmocka_unit_test(maps),          cmocka_unit_test(pictures),
-        cmocka_unit_test(histograms),    cmocka_unit_test(groups),
-        cmocka_unit_test(tables),        cmocka_unit_test(expressions),
-        cmocka_unit_test(dictionaries),  cmocka_unit_test(communicators),
-        cmocka_unit_test(quantiles),     cmocka_unit_test(many_results),
-        cmocka_unit_test(many_states),
-    };
-    return RUN_TESTS(tests, make, destroy_world);
-}
+UNIT_TESTS(null, make, destroy_world)

@@ -59,8 +59,7 @@ static void check_loop(bf_context *c, int workers, int64_t n, int64_t piece) {
     for (int64_t i = 0; i < n; i++) assert_int_equal(atomic_load(&r.done[i]), 1);
 }
 
-static void every_item_is_done_once_and_pieces_come_in_order(void **unused) {
-    (void)unused;
+TEST(every_item_is_done_once_and_pieces_come_in_order) {
     static const int64_t sizes[] = {0, 1, 2, 6, 7, 8, 13, 14, 15, ITEMS - 1, ITEMS};
     static const int64_t pieces[] = {1, 7, 1000, 2 * ITEMS};
     for (int threads = 1; threads <= WORKERS; threads++) {
@@ -74,8 +73,7 @@ static void every_item_is_done_once_and_pieces_come_in_order(void **unused) {
 }
 
 /* Workers beyond the pool's threads are not asked for work. */
-static void more_workers_than_threads_or_pieces_are_fine(void **unused) {
-    (void)unused;
+TEST(more_workers_than_threads_or_pieces_are_fine) {
     bf_context *c = make_context(NULL, 2);
     check_loop(c, WORKERS, ITEMS, 3);
     check_loop(c, WORKERS, 2, 1);
@@ -97,8 +95,7 @@ static bf_status fail_sometimes(void *arg, int worker, int64_t first, int64_t n)
     return first > f->fails && (first - f->fails) % 10 == 0 ? BF_E_MEMORY : BF_OK;
 }
 
-static void the_first_failure_is_returned_and_all_before_it_is_done(void **unused) {
-    (void)unused;
+TEST(the_first_failure_is_returned_and_all_before_it_is_done) {
     static const int64_t at[] = {0, 1, 5, 499, ITEMS - 1};
     static failing f;
     for (int threads = 1; threads <= WORKERS; threads++) {
@@ -123,8 +120,7 @@ static bf_status fail_at_once(void *arg, int worker, int64_t first, int64_t n) {
 }
 
 /* A worker's own failure is the last piece that it takes. */
-static void a_failure_stops_the_loop(void **unused) {
-    (void)unused;
+TEST(a_failure_stops_the_loop) {
     for (int threads = 1; threads <= WORKERS; threads++) {
         bf_context *c = make_context(NULL, threads);
         atomic_int calls = 0;
@@ -162,8 +158,7 @@ static bool first_failure_counts(bf_context *c) {
     return bf_parallel(c, 2, 2, 1, fail_late, &f) == BF_E_STATE && atomic_load(&f.first_waited);
 }
 
-static void the_first_failure_counts_even_if_it_comes_late(void **unused) {
-    (void)unused;
+TEST(the_first_failure_counts_even_if_it_comes_late) {
     bf_context *c = make_context(NULL, 2);
     assert_true(first_failure_counts(c));
     bf_context_destroy(c);
@@ -183,8 +178,7 @@ static bool counts_all(bf_context *c) {
            atomic_load(&items) == ITEMS;
 }
 
-static void a_forked_child_has_workers_of_its_own(void **unused) {
-    (void)unused;
+TEST(a_forked_child_has_workers_of_its_own) {
 #ifdef THREAD_SANITIZER
     leave_out("ThreadSanitizer allows no threads after fork");
 #endif
@@ -218,8 +212,7 @@ static bf_status look_at_rounding(void *arg, int worker, int64_t first, int64_t 
     return wait_for(&r->came[1 - worker]) ? BF_OK : BF_E_STATE;
 }
 
-static void the_pools_threads_round_to_nearest(void **unused) {
-    (void)unused;
+TEST(the_pools_threads_round_to_nearest) {
     bf_context *c = make_context(NULL, 2);
     roundings r = {.came = {false, false}};
     fesetround(FE_UPWARD);
@@ -231,8 +224,7 @@ static void the_pools_threads_round_to_nearest(void **unused) {
     bf_context_destroy(c);
 }
 
-static void items_are_worth_as_many_threads_as_there_are(void **unused) {
-    (void)unused;
+TEST(items_are_worth_as_many_threads_as_there_are) {
     bf_context *c = make_context(NULL, 4);
     assert_int_equal(bf_host_threads(c), 4);
     static const struct {
@@ -247,8 +239,7 @@ static void items_are_worth_as_many_threads_as_there_are(void **unused) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void rooms_are_apart_and_look_new_to_each_loop(void **unused) {
-    (void)unused;
+TEST(rooms_are_apart_and_look_new_to_each_loop) {
     static const size_t sizes[] = {8, 1000, 100, 1 << 20};
     bf_context *c = make_context(NULL, 3);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -267,8 +258,7 @@ static void rooms_are_apart_and_look_new_to_each_loop(void **unused) {
     bf_context_destroy(c);
 }
 
-static void large_memory_is_zeros_before_and_after_a_touch(void **unused) {
-    (void)unused;
+TEST(large_memory_is_zeros_before_and_after_a_touch) {
     static const size_t sizes[] = {1, 4095, 4096, 4097, (5 << 20) + 3};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         char *memory = bf_zeros(sizes[s]);
@@ -288,8 +278,7 @@ static bf_status add_items(void *arg, int worker, int64_t first, int64_t n) {
     return BF_OK;
 }
 
-static void a_watched_loop_tells_its_bytes(void **unused) {
-    (void)unused;
+TEST(a_watched_loop_tells_its_bytes) {
     static const int64_t sizes[] = {1, 7, 8, ITEMS};
     for (int threads = 1; threads <= WORKERS; threads++) {
         bf_context *c = make_context(NULL, threads);
@@ -313,8 +302,7 @@ static void a_watched_loop_tells_its_bytes(void **unused) {
     }
 }
 
-static void a_cancelled_loop_takes_no_more_pieces(void **unused) {
-    (void)unused;
+TEST(a_cancelled_loop_takes_no_more_pieces) {
     bf_context *c = make_context(NULL, 1);
     for (int k = 1; k <= 10; k++) {
         witness w;
@@ -349,8 +337,7 @@ static bf_status race_watch(void *arg, int worker, int64_t first, int64_t n) {
     return BF_E_MEMORY;
 }
 
-static void a_cancel_counts_before_any_failure(void **unused) {
-    (void)unused;
+TEST(a_cancel_counts_before_any_failure) {
     bf_context *c = make_context(NULL, 2);
     for (int i = 0; i < 20; i++) {
         race r = {false, false};
@@ -361,21 +348,4 @@ static void a_cancel_counts_before_any_failure(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(parallel) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_is_done_once_and_pieces_come_in_order),
-        cmocka_unit_test(more_workers_than_threads_or_pieces_are_fine),
-        cmocka_unit_test(the_first_failure_is_returned_and_all_before_it_is_done),
-        cmocka_unit_test(a_failure_stops_the_loop),
-        cmocka_unit_test(the_first_failure_counts_even_if_it_comes_late),
-        cmocka_unit_test(a_forked_child_has_workers_of_its_own),
-        cmocka_unit_test(the_pools_threads_round_to_nearest),
-        cmocka_unit_test(items_are_worth_as_many_threads_as_there_are),
-        cmocka_unit_test(rooms_are_apart_and_look_new_to_each_loop),
-        cmocka_unit_test(a_watched_loop_tells_its_bytes),
-        cmocka_unit_test(a_cancelled_loop_takes_no_more_pieces),
-        cmocka_unit_test(a_cancel_counts_before_any_failure),
-        cmocka_unit_test(large_memory_is_zeros_before_and_after_a_touch),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(parallel, NULL, NULL)

@@ -49,8 +49,7 @@ static void expect(const bf_machine *m, bf_where where, int64_t bytes, bool gpu)
         assert_int_equal(choose_map(m, (bf_map_op)op, x).gpu, gpu);
 }
 
-static void data_on_a_gpu_leave_no_choice(void **unused) {
-    (void)unused;
+TEST(data_on_a_gpu_leave_no_choice) {
     for (int open = 0; open < 2; open++) {
         bf_machine m = machine(64, true, open, open);
         expect(&m, BF_WHERE_DEVICE, 1, true);
@@ -64,8 +63,7 @@ static void data_on_a_gpu_leave_no_choice(void **unused) {
     }
 }
 
-static void managed_memory_goes_where_a_gpu_is_in_use(void **unused) {
-    (void)unused;
+TEST(managed_memory_goes_where_a_gpu_is_in_use) {
     bf_machine closed = machine(1, true, true, false), open = machine(1, true, true, true);
     for (int64_t bytes = 1; bytes < (int64_t)64 * GIB; bytes *= 8) {
         expect(&closed, BF_WHERE_MANAGED, bytes, false);
@@ -73,8 +71,7 @@ static void managed_memory_goes_where_a_gpu_is_in_use(void **unused) {
     }
 }
 
-static void small_host_arrays_never_open_a_gpu(void **unused) {
-    (void)unused;
+TEST(small_host_arrays_never_open_a_gpu) {
     for (int k = 0; k < 2; k++) {
         for (int threads = 1; threads <= 64; threads *= 2) {
             bf_machine m = machine(threads, k == 1, true, false);
@@ -86,8 +83,7 @@ static void small_host_arrays_never_open_a_gpu(void **unused) {
     }
 }
 
-static void pageable_memory_stays_where_the_cpu_is_fast(void **unused) {
-    (void)unused;
+TEST(pageable_memory_stays_where_the_cpu_is_fast) {
     for (int threads = 4; threads <= 64; threads *= 2) {
         bf_machine m = machine(threads, true, true, true);
         expect(&m, BF_WHERE_HOST, (int64_t)16 * GIB, false);
@@ -95,8 +91,7 @@ static void pageable_memory_stays_where_the_cpu_is_fast(void **unused) {
 }
 
 /* The rate of copies grows with the threads that copy. */
-static void more_threads_copy_faster(void **unused) {
-    (void)unused;
+TEST(more_threads_copy_faster) {
     int64_t before = 0;
     for (int threads = 1; threads <= 16; threads++) {
         const bf_machine m = bf_usual_machine(threads, true);
@@ -106,14 +101,12 @@ static void more_threads_copy_faster(void **unused) {
     }
 }
 
-static void without_a_gpu_all_is_the_cpu_s(void **unused) {
-    (void)unused;
+TEST(without_a_gpu_all_is_the_cpu_s) {
     bf_machine m = machine(1, false, false, false);
     for (int k = 0; k < 3; k++) expect(&m, places[k], (int64_t)64 * GIB, false);
 }
 
-static void slow_work_on_much_data_moves(void **unused) {
-    (void)unused;
+TEST(slow_work_on_much_data_moves) {
     bf_machine slow = machine(1, false, true, false), fast = machine(16, true, true, false);
     bf_operand much = operand(BF_WHERE_HOST, (int64_t)16 * GIB);
     assert_true(choose_reduce(&slow, BF_KIND_PRODUCT, &much, 1).gpu);
@@ -125,8 +118,7 @@ static void slow_work_on_much_data_moves(void **unused) {
 }
 
 /* More data never speak against the GPU, and neither do slower threads. */
-static void decisions_are_monotonic(void **unused) {
-    (void)unused;
+TEST(decisions_are_monotonic) {
     for (int k = 0; k < KINDS; k++) {
         for (int where = 0; where < 2; where++) {
             bool before = false;
@@ -143,8 +135,7 @@ static void decisions_are_monotonic(void **unused) {
     }
 }
 
-static void every_choice_says_why(void **unused) {
-    (void)unused;
+TEST(every_choice_says_why) {
     for (int i = 0; i < 32; i++) {
         bf_machine m = machine(i & 1 ? 1 : 16, i & 2, i & 4, i & 4 && i & 8);
         for (int k = 0; k < 4; k++) {
@@ -157,8 +148,7 @@ static void every_choice_says_why(void **unused) {
 }
 
 /* Tables, groups and joins: no amount of data moves them, nor data that lie elsewhere. */
-static void objects_are_where_their_data_are(void **unused) {
-    (void)unused;
+TEST(objects_are_where_their_data_are) {
     bf_machine m = machine(1, false, true, true);
     for (int k = 0; k < 4; k++) {
         for (int64_t bytes = 0; bytes <= (int64_t)64 * GIB; bytes = bytes * 64 + 1) {
@@ -177,8 +167,7 @@ static void objects_are_where_their_data_are(void **unused) {
     }
 }
 
-static void a_table_tells_where_it_is(void **unused) {
-    (void)unused;
+TEST(a_table_tells_where_it_is) {
     bf_context *c = NULL;
     bf_table *table = NULL;
     bf_groups *groups = NULL;
@@ -203,8 +192,7 @@ static void a_table_tells_where_it_is(void **unused) {
 
 static int here;
 
-static void the_host_s_memory_is_known_as_such(void **unused) {
-    (void)unused;
+TEST(the_host_s_memory_is_known_as_such) {
     int device = 5, local = 0;
     void *heap = malloc(100);
     const void *pointers[] = {&here, &local, heap, NULL, (void *)1, (void *)~(uintptr_t)0};
@@ -216,8 +204,7 @@ static void the_host_s_memory_is_known_as_such(void **unused) {
     free(heap);
 }
 
-static void a_call_on_a_small_array_opens_no_gpu(void **unused) {
-    (void)unused;
+TEST(a_call_on_a_small_array_opens_no_gpu) {
     bf_context *c = NULL;
     double x[1000] = {1}, sum;
     assert_int_equal(bf_context_create(NULL, &c), BF_OK);
@@ -228,21 +215,4 @@ static void a_call_on_a_small_array_opens_no_gpu(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(placement) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_on_a_gpu_leave_no_choice),
-        cmocka_unit_test(managed_memory_goes_where_a_gpu_is_in_use),
-        cmocka_unit_test(small_host_arrays_never_open_a_gpu),
-        cmocka_unit_test(pageable_memory_stays_where_the_cpu_is_fast),
-        cmocka_unit_test(more_threads_copy_faster),
-        cmocka_unit_test(without_a_gpu_all_is_the_cpu_s),
-        cmocka_unit_test(slow_work_on_much_data_moves),
-        cmocka_unit_test(decisions_are_monotonic),
-        cmocka_unit_test(every_choice_says_why),
-        cmocka_unit_test(objects_are_where_their_data_are),
-        cmocka_unit_test(a_table_tells_where_it_is),
-        cmocka_unit_test(the_host_s_memory_is_known_as_such),
-        cmocka_unit_test(a_call_on_a_small_array_opens_no_gpu),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(placement, NULL, NULL)

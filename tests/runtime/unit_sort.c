@@ -72,8 +72,7 @@ static void check_sort(bf_context *c, int rank_bytes, int value_bytes, int64_t n
 
 static const int rank_widths[] = {4, 8, 16}, value_widths[] = {0, 4, 8, 16};
 
-static void ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order(void **unused) {
-    (void)unused;
+TEST(ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order) {
     needs_no_threads();
     static const int64_t sizes[] = {1, 2, 31, 32, 33, 1023, 1024, 1025, 5001};
     for (int i = 0; bf_isa_name(i) != NULL; i++) {
@@ -91,8 +90,7 @@ static void ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order(void
     }
 }
 
-static void nothing_depends_on_the_threads(void **unused) {
-    (void)unused;
+TEST(nothing_depends_on_the_threads) {
     static char before[sizeof ranks], values_before[sizeof values];
     bf_context *c[8];
     for (int i = 0; i < 8; i++) c[i] = make_context(NULL, i + 1);
@@ -123,8 +121,7 @@ static int64_t estimate(bf_context *c, bf_dtype key, const void *keys, size_t st
     return different;
 }
 
-static void few_keys_are_counted_exactly(void **unused) {
-    (void)unused;
+TEST(few_keys_are_counted_exactly) {
     static const double zeros[] = {0.0, -0.0, 1, NAN, -NAN, 1};
     static const float floats[] = {0.0f, -0.0f, NAN, -NAN};
     static const uint64_t pairs[] = {1, 2, 2, 1, 1, 2};
@@ -138,8 +135,7 @@ static void few_keys_are_counted_exactly(void **unused) {
     bf_context_destroy(c);
 }
 
-static void many_keys_are_counted_to_a_tenth(void **unused) {
-    (void)unused;
+TEST(many_keys_are_counted_to_a_tenth) {
     static const int64_t different[] = {1, 1000, 60000, MOST};
     uint64_t *keys = (uint64_t *)(void *)ranks;
     for (int threads = 1; threads <= 8; threads += 7) {
@@ -156,12 +152,4 @@ static void many_keys_are_counted_to_a_tenth(void **unused) {
     }
 }
 
-UNIT_TESTS(sort) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order),
-        cmocka_unit_test(nothing_depends_on_the_threads),
-        cmocka_unit_test(few_keys_are_counted_exactly),
-        cmocka_unit_test(many_keys_are_counted_to_a_tenth),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(sort, NULL, NULL)

@@ -36,8 +36,7 @@ static int destroy(void **unused) {
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-static void bytes_are_added_up_from_call_to_call(void **unused) {
-    (void)unused;
+TEST(bytes_are_added_up_from_call_to_call) {
     const bf_array a = sparse();
     bf_value v;
     witness w;
@@ -57,8 +56,7 @@ static void bytes_are_added_up_from_call_to_call(void **unused) {
     end_watch(&w);
 }
 
-static void ticks_keep_their_distance(void **unused) {
-    (void)unused;
+TEST(ticks_keep_their_distance) {
     const bf_array a = sparse();
     bf_value v;
     witness w;
@@ -71,8 +69,7 @@ static void ticks_keep_their_distance(void **unused) {
     end_watch(&w);
 }
 
-static void contiguous_memory_has_pieces_too(void **unused) {
-    (void)unused;
+TEST(contiguous_memory_has_pieces_too) {
     needs_no_threads();
     const int64_t bytes = (int64_t)300 << 20;
     void *zeros = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -91,8 +88,7 @@ static void contiguous_memory_has_pieces_too(void **unused) {
     munmap(zeros, (size_t)bytes);
 }
 
-static void a_watch_is_checked(void **unused) {
-    (void)unused;
+TEST(a_watch_is_checked) {
     witness w;
     bf_watch watch = BF_WATCH(.tick = watch_tick, .arg = &w);
     watch.every_ns = -1;
@@ -132,14 +128,12 @@ static void check_state(bf_reduction op, const bf_array *a) {
     bf_state_destroy(s);
 }
 
-static void a_cancelled_state_is_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_cancelled_state_is_as_it_was) {
     const bf_array a = sparse();
     for (bf_reduction op = BF_SUM; op <= BF_DESCRIBE; op++) check_state(op, &a);
 }
 
-static void a_cancelled_histogram_is_as_it_was(void **unused) {
-    (void)unused;
+TEST(a_cancelled_histogram_is_as_it_was) {
     static unsigned char before[1 << 16], after[1 << 16];
     const bf_array a = sparse();
     const bf_histogram_options o =
@@ -160,8 +154,7 @@ static void a_cancelled_histogram_is_as_it_was(void **unused) {
     bf_histogram_destroy(h);
 }
 
-static void a_watched_histogram_counts_the_same(void **unused) {
-    (void)unused;
+TEST(a_watched_histogram_counts_the_same) {
     const bf_array a = bf_array_of(BF_F64, matrix, ROWS * COLUMNS);
     const bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 60, .range = 1, .lo = -1e9, .hi = 1e9);
@@ -177,8 +170,7 @@ static void a_watched_histogram_counts_the_same(void **unused) {
     bf_histogram_destroy(y);
 }
 
-static void a_map_is_cancelled(void **unused) {
-    (void)unused;
+TEST(a_map_is_cancelled) {
     static double out[SPARSE], expected[SPARSE];
     const bf_array a = sparse(), *const inputs[] = {&a, &a};
     const bf_array to = {out, BF_F64, 2, {ROWS, COLUMNS / 2}, {COLUMNS / 2, 1}};
@@ -194,8 +186,7 @@ static void a_map_is_cancelled(void **unused) {
     end_watch(&w);
 }
 
-static void a_picture_is_cancelled(void **unused) {
-    (void)unused;
+TEST(a_picture_is_cancelled) {
     enum { SIDE = 400 };
     static uint16_t pixels[SIDE][2 * SIDE];
     bf_julia_params p;
@@ -219,17 +210,4 @@ static void a_picture_is_cancelled(void **unused) {
     context = two;
 }
 
-UNIT_TESTS(watch) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_added_up_from_call_to_call),
-        cmocka_unit_test(ticks_keep_their_distance),
-        cmocka_unit_test(contiguous_memory_has_pieces_too),
-        cmocka_unit_test(a_watch_is_checked),
-        cmocka_unit_test(a_cancelled_state_is_as_it_was),
-        cmocka_unit_test(a_cancelled_histogram_is_as_it_was),
-        cmocka_unit_test(a_watched_histogram_counts_the_same),
-        cmocka_unit_test(a_map_is_cancelled),
-        cmocka_unit_test(a_picture_is_cancelled),
-    };
-    return RUN_TESTS(tests, make, destroy);
-}
+UNIT_TESTS(watch, make, destroy)

@@ -16,8 +16,7 @@
         for (size_t i_ = 0; i_ < (size); i_++) assert_int_equal(((const char *)(out))[i_], 0x55);  \
     } while (0)
 
-static void reductions(void **unused) {
-    (void)unused;
+TEST(reductions) {
     double x[] = {1, (double)NAN, 3};
     int64_t large[] = {INT64_MAX, INT64_MAX, INT64_MAX};
     bf_array a = bf_array_of(BF_F64, x, 3), none = bf_array_of(BF_F64, x, 0);
@@ -55,8 +54,7 @@ static void reductions(void **unused) {
 }
 
 /* The last group alone has a NaN: those before it are not written. */
-static void results_of_groups(void **unused) {
-    (void)unused;
+TEST(results_of_groups) {
     enum { N = 50000 };
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_MAX};
     const bf_reduce_options refuse = BF_REDUCE_OPTIONS(.nan = BF_NAN_ERROR);
@@ -86,8 +84,7 @@ static void results_of_groups(void **unused) {
     free(values);
 }
 
-static void tables_and_counts(void **unused) {
-    (void)unused;
+TEST(tables_and_counts) {
     int64_t keys[] = {1, 1, 2}, counts[9], others;
     double values[] = {1, 2, 3}, found[9], wide[9];
     bf_array key = bf_array_of(BF_I64, keys, 3), value = bf_array_of(BF_F64, values, 3);
@@ -126,8 +123,7 @@ static void fail_each_allocation(const context_call *call, world *before) {
     }
 }
 
-static void without_memory_nothing_is_written(void **unused) {
-    (void)unused;
+TEST(without_memory_nothing_is_written) {
 #ifdef SANITIZED
     skip();
 #endif
@@ -137,12 +133,4 @@ static void without_memory_nothing_is_written(void **unused) {
     free(before);
 }
 
-UNIT_TESTS(written) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reductions),
-        cmocka_unit_test(results_of_groups),
-        cmocka_unit_test(tables_and_counts),
-        cmocka_unit_test(without_memory_nothing_is_written),
-    };
-    return RUN_IN_WORLD(tests);
-}
+UNIT_TESTS(written, make_world, destroy_world)

@@ -21,6 +21,4 @@ static inline int destroy_world(void **unused) {
     return 0;
 }
 
-#define RUN_IN_WORLD(tests) RUN_TESTS(tests, make_world, destroy_world)
-
 #endif

@@ -5,8 +5,7 @@ enum { CHUNK = 1 << 26 };
 static const int64_t LONGEST = ((int64_t)1 << 32) + 1;
 
 /* Zeros with ones at 1 and at the end: the last sum is 2. */
-static void sums_in_chunks(void **unused) {
-    (void)unused;
+TEST(sums_in_chunks) {
     uint8_t *const x = calloc(CHUNK, 1);
     uint64_t *const to = malloc(CHUNK * sizeof *to);
     bf_state *state;
@@ -29,9 +28,8 @@ static void sums_in_chunks(void **unused) {
 }
 
 /* In place, so that an element that was read twice or not at all shows. */
-static void one_call(void **unused) {
+TEST(one_call) {
     const int64_t n = ((int64_t)1 << 31) + 12345, places[] = {1, ((int64_t)1 << 31) + 5, n - 1};
-    (void)unused;
     int8_t *const x = calloc((size_t)n, 1);
     assert_non_null(x);
     const bf_array a = bf_array_of(BF_I8, x, n);
@@ -43,10 +41,4 @@ static void one_call(void **unused) {
     free(x);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_in_chunks),
-        cmocka_unit_test(one_call),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

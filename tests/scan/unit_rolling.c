@@ -182,10 +182,9 @@ static line make_line(int op, bf_dtype dtype, int64_t n, int64_t window, uint64_
     return l;
 }
 
-static void every_dtype_and_window(void **unused) {
+TEST(every_dtype_and_window) {
     static const int64_t windows[] = {1, 2, 3, 10, 64, N - 1, N, N + 1, INT64_MAX};
     uint64_t seed = 1;
-    (void)unused;
     needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int op = 0; op < 7; op++)
@@ -198,9 +197,8 @@ static void every_dtype_and_window(void **unused) {
 }
 
 /* Long enough for several tiles. */
-static void long_lines(void **unused) {
+TEST(long_lines) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_I64, BF_BOOL};
-    (void)unused;
     const int step = SEVERAL_THREADS ? 3 : 1;
     for (int d = 0; d < 5; d++)
         for (int op = d % step; op < 7; op += step) {
@@ -214,9 +212,8 @@ static void long_lines(void **unused) {
 
 /* Elements that two doubles hold, and others a few or many binades further apart, of which one lies
  * far below a sum in the middle of two floats. */
-static void sums_of_every_spread(void **unused) {
+TEST(sums_of_every_spread) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32};
-    (void)unused;
     needs_no_threads();
     for (int spread = 0; spread < 130; spread += 3)
         for (int d = 0; d < 2; d++)
@@ -289,7 +286,7 @@ static void store_number(bf_dtype dtype, int64_t i, double x) {
 }
 
 /* Several tiles, so that most windows are those of one element after another. */
-static void results_near_halves(void **unused) {
+TEST(results_near_halves) {
     static const number numbers[] = {
         narrow_halves, near_narrow_halves, halves,    near_halves, few_bits,  large,       equal,
         wide,          outliers_between,   subnormal, of_zeros,    with_nans, long_integer};
@@ -297,7 +294,6 @@ static void results_near_halves(void **unused) {
     static const int64_t windows[] = {1, 2, 3, 10, 1000};
     enum { M = 7000 / DATA_SHARE };
     uint64_t seed = 6;
-    (void)unused;
     needs_no_threads();
     for (int kind = 0; kind < 13; kind++)
         for (int d = 0; d < 3; d++) {
@@ -339,12 +335,11 @@ static void fill_keys(int64_t *keys, int64_t n, uint64_t seed) {
 }
 
 /* Each key is also a double, in a unit of 1/8, if all are small. */
-static void spans_of_keys(void **unused) {
+TEST(spans_of_keys) {
     static const uint64_t spans[] = {1,          2,          3,          10,        51,
                                      1ull << 40, 1ull << 58, 1ull << 63, UINT64_MAX};
     static int64_t keys[N];
     static double floats[N];
-    (void)unused;
     needs_no_threads();
     for (uint64_t seed = 0; seed < 126 / DATA_SHARE; seed++) {
         const bf_dtype dtypes[] = {BF_F64, BF_I32, BF_F16};
@@ -367,7 +362,7 @@ static void spans_of_keys(void **unused) {
 }
 
 /* The difference of two keys is compared with the span exactly, and may overflow. */
-static void spans_are_exact(void **unused) {
+TEST(spans_are_exact) {
     static const double least = 0x1p-1074, most = 0x1.fffffffffffffp1023;
     const struct {
         double low, high, span;
@@ -378,7 +373,6 @@ static void spans_are_exact(void **unused) {
         {least, most, most, 2, 1},       {0, least, least, 1, 1},     {0, least, 2 * least, 2, 1},
         {0, 2 * least, 3 * least, 2, 1}, {0, least, 3 * least, 2, 2}, {-0.0, 0, least, 2, 2},
     };
-    (void)unused;
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -398,9 +392,8 @@ static void spans_are_exact(void **unused) {
 }
 
 /* One window has all elements, and one behind it many of them, and not the first. */
-static void windows_that_lose_the_first(void **unused) {
+TEST(windows_that_lose_the_first) {
     static int64_t keys[N];
-    (void)unused;
     needs_no_threads();
     for (int i = 0; i < N; i++) keys[i] = i == 0 ? 0 : i == 1 ? 2 : i < N - 1 ? 7 : 8;
     const bf_array on = bf_array_of(BF_I64, keys, N);
@@ -441,11 +434,10 @@ static void check_short_lines(bf_context *context, void *arg) {
     }
 }
 
-static void short_lines(void **unused) {
+TEST(short_lines) {
     static const bf_dtype dtypes[] = {BF_F64, BF_I32, BF_F16};
     static const int64_t lengths[] = {1, 2, 5, 19, 127}, windows[] = {1, 2, 3, 5, 60, INT64_MAX};
     static int64_t keys[127];
-    (void)unused;
     needs_no_threads();
     fill_keys(keys, 127, 1);
     for (uint64_t seed = 0; seed < 210 / DATA_SHARE; seed++) {
@@ -487,8 +479,7 @@ static void check_outliers(bf_context *context, void *arg) {
     for (int i = 710; i < 710 + WINDOW; i++) assert_true(isnan(with[i]));
 }
 
-static void outliers_leave_no_trace(void **unused) {
-    (void)unused;
+TEST(outliers_leave_no_trace) {
     for (int op = 0; op < 6; op++) on_every_context(check_outliers, (void *)(uintptr_t)&ops[op]);
 }
 
@@ -510,10 +501,7 @@ static void check_growing(bf_context *context, void *arg) {
     assert_memory_equal(sums, prefixes, sizeof sums);
 }
 
-static void windows_that_grow_are_prefixes(void **unused) {
-    (void)unused;
-    on_every_context(check_growing, NULL);
-}
+TEST(windows_that_grow_are_prefixes) { on_every_context(check_growing, NULL); }
 
 /* Each axis of an array whose strides are not those of its shape. */
 static void check_axes(bf_context *context, void *arg) {
@@ -538,14 +526,12 @@ static void check_axes(bf_context *context, void *arg) {
     }
 }
 
-static void axes(void **unused) {
-    (void)unused;
+TEST(axes) {
     needs_no_threads();
     on_every_context(check_axes, NULL);
 }
 
-static void known_results(void **unused) {
-    (void)unused;
+TEST(known_results) {
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     const float x[5] = {4e-5f, 9e4f, 5e-5f, 5e-5f, 5e-5f};
@@ -605,8 +591,7 @@ static void refuse(bf_context *c, bf_reduction op, const bf_array *x,
     for (int i = 0; i < 4; i++) assert_true(to[i] == 7);
 }
 
-static void errors(void **unused) {
-    (void)unused;
+TEST(errors) {
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     double x[4] = {1, 2, (double)NAN, 4};
@@ -663,7 +648,7 @@ static void refuse_span(bf_context *c, bf_dtype dtype, const void *keys, int64_t
     refuse(c, BF_MEAN, &from, &o, BF_E_ARGUMENT);
 }
 
-static void errors_of_spans(void **unused) {
+TEST(errors_of_spans) {
     static const int64_t keys[] = {1, 2, 2, 1}, good[] = {1, 2, 2, 3};
     const double nan[] = {1, (double)NAN, 2, 3}, inf[] = {1, 2, 3, (double)INFINITY};
     const bf_value two = {.dtype = BF_I64, .as.i64 = 2}, none = {.dtype = BF_I64};
@@ -672,7 +657,6 @@ static void errors_of_spans(void **unused) {
     const bf_value endless = {.dtype = BF_F64, .as.f64 = (double)INFINITY};
     const bf_value no_number = {.dtype = BF_F64, .as.f64 = (double)NAN},
                    no_dtype = {.dtype = BF_PAIR};
-    (void)unused;
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     refuse_span(c, BF_I64, keys, 4, two, BF_E_ARGUMENT);
@@ -696,22 +680,4 @@ static void errors_of_spans(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(rolling) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_window),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(sums_of_every_spread),
-        cmocka_unit_test(results_near_halves),
-        cmocka_unit_test(outliers_leave_no_trace),
-        cmocka_unit_test(axes),
-        cmocka_unit_test(known_results),
-        cmocka_unit_test(spans_of_keys),
-        cmocka_unit_test(spans_are_exact),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(errors_of_spans),
-        cmocka_unit_test(windows_that_lose_the_first),
-        cmocka_unit_test(windows_that_grow_are_prefixes),
-        cmocka_unit_test(short_lines),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(rolling, NULL, NULL)

@@ -77,9 +77,8 @@ static void try_windows(bf_reduction op, bf_dtype dtype, int64_t n, int64_t size
     on_every_context(check_windows, &w);
 }
 
-static void every_dtype(void **unused) {
+TEST(every_dtype) {
     uint64_t seed = 1;
-    (void)unused;
     needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int i = 0; i < OPS; i++, seed += 5)
@@ -87,14 +86,10 @@ static void every_dtype(void **unused) {
 }
 
 /* Long enough for several tiles. */
-static void long_lines(void **unused) {
-    (void)unused;
+TEST(long_lines) {
     try_windows(BF_CORR, BF_F64, LONG, 50, 2);
     try_windows(BF_KURTOSIS, BF_F32, LONG, 500, 3);
     try_windows(BF_COV, BF_I64, LONG, 7, 4);
 }
 
-UNIT_TESTS(rolling_joint) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype), cmocka_unit_test(long_lines)};
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(rolling_joint, NULL, NULL)

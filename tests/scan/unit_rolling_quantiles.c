@@ -154,10 +154,9 @@ static line make_line(bf_dtype dtype, int64_t n, int64_t window, uint64_t seed) 
     return l;
 }
 
-static void every_dtype_and_window(void **unused) {
+TEST(every_dtype_and_window) {
     static const int64_t windows[] = {1, 2, 3, 10, 64, 65, N - 1, N + 1, INT64_MAX};
     uint64_t seed = 1;
-    (void)unused;
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int w = 0; w < 9; w += DATA_SHARE)
             for (int i = 0; i < 3; i++) {
@@ -169,8 +168,7 @@ static void every_dtype_and_window(void **unused) {
 }
 
 /* Doubles of all kinds, whose sums overflow, are subnormal or 0, or lie in the middle of two. */
-static void middles(void **unused) {
-    (void)unused;
+TEST(middles) {
     for (int kind = 0; kind < KIND_COUNT; kind++)
         for (int window = 2; window < 7; window += 2) {
             line l = make_line(BF_F64, N, window, 8);
@@ -183,9 +181,8 @@ static void middles(void **unused) {
 }
 
 /* Long enough for several tiles, whose ranks have several levels. */
-static void long_lines(void **unused) {
+TEST(long_lines) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_I64, BF_BOOL, BF_I128};
-    (void)unused;
     for (int d = 0; d < 6; d++)
         for (int w = 0; w < 3; w++) {
             static const int64_t windows[] = {7, 300, 9000};
@@ -196,8 +193,7 @@ static void long_lines(void **unused) {
 }
 
 /* Windows that grow, and shrink, and are far apart. */
-static void spans(void **unused) {
-    (void)unused;
+TEST(spans) {
     for (int64_t i = 0; i < LONG; i++) keys[i] = i * (i % 1000 == 0 ? 2000 : i) / 8;
     for (int64_t i = 1; i < LONG; i++) keys[i] = keys[i] < keys[i - 1] ? keys[i - 1] : keys[i];
     for (int i = 0; i < 20; i++) {
@@ -214,7 +210,7 @@ static void spans(void **unused) {
 }
 
 /* Rows, and columns, of a matrix; the quantiles of each lie behind one another. */
-static void axes(void **unused) {
+TEST(axes) {
     enum { ROWS = 3, COLUMNS = 5 };
     static const double x[ROWS][COLUMNS] = {{5, 3, 9, 3, 1}, {1, 2, 4, 8, 16}, {7, 7, 0, 7, 7}};
     static const double rows[2][ROWS][COLUMNS] = {
@@ -224,7 +220,6 @@ static void axes(void **unused) {
                                                   {{5, 3, 9, 3, 1}, {4, 4.5, 2, 7.5, 11.5}}};
     static const double q[2] = {0, 0.5};
     double to[2][ROWS][COLUMNS], middle[2][COLUMNS];
-    (void)unused;
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     bf_rolling_options o = {.size = sizeof o, .window = 2, .min_count = 1};
@@ -254,11 +249,10 @@ static void refuse(bf_context *c, const double *q, int m, const bf_rolling_optio
     for (int i = 0; i < 4; i++) assert_true(to[i] == 7);
 }
 
-static void errors(void **unused) {
+TEST(errors) {
     static const double good[] = {0.5, 1}, above[] = {1.5}, nan[] = {(double)NAN};
     const bf_rolling_options usual = {.size = sizeof usual, .window = 2};
     bf_rolling_options o = usual;
-    (void)unused;
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     refuse(c, above, 1, &usual, BF_F64, BF_E_ARGUMENT);
@@ -279,14 +273,4 @@ static void errors(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(rolling_quantiles) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_window),
-        cmocka_unit_test(middles),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(spans),
-        cmocka_unit_test(axes),
-        cmocka_unit_test(errors),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(rolling_quantiles, NULL, NULL)

@@ -280,11 +280,10 @@ static bool fill_line(line *l, bf_reduction op, bf_dtype dtype, int64_t n, data_
     return true;
 }
 
-static void every_dtype_and_length(void **unused) {
+TEST(every_dtype_and_length) {
     static const int64_t lengths[] = {0, 1, 2, 7, 64, 1023, 1024, 1025, N};
     uint64_t seed = 0;
     line l;
-    (void)unused;
     needs_no_threads();
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int o = 0; o < 4; o++)
@@ -299,11 +298,10 @@ static void every_dtype_and_length(void **unused) {
 }
 
 /* Long enough for several threads to take parts of it. */
-static void long_lines(void **unused) {
+TEST(long_lines) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16, BF_I32, BF_U64, BF_BOOL};
     const int step = CASE_STEP > 1 ? CASE_STEP : DATA_SHARE > 1 ? 2 : 1;
     line l;
-    (void)unused;
     for (int d = 0; d < 7; d++)
         for (int o = 0; o < 4; o += 1 + (d > 0))
             for (int k = (d + o) % CASE_STEP; k < KIND_COUNT; k += step + (d > 1)) {
@@ -314,10 +312,9 @@ static void long_lines(void **unused) {
             }
 }
 
-static void negative_zeros(void **unused) {
+TEST(negative_zeros) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16};
     line l;
-    (void)unused;
     needs_no_threads();
     for (int d = 0; d < 4; d++)
         for (int64_t zeros = 0; zeros < 3000; zeros = zeros * 3 + 1) {
@@ -335,11 +332,10 @@ static void negative_zeros(void **unused) {
 
 /* Sums in the middle of two floats, of which elements far below them decide; and sums that come
  * back to where these are all that is left. */
-static void ties_and_what_is_far_below(void **unused) {
+TEST(ties_and_what_is_far_below) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F16, BF_BF16};
     static const double below[] = {0, 0x1p-60, -0x1p-60, 0x1.8p-120, -0x1p-1000, 0x1p-24};
     line l;
-    (void)unused;
     needs_no_threads();
     for (int d = 0; d < 4; d++)
         for (int b = 0; b < 6; b++)
@@ -377,12 +373,11 @@ static double element_of_any_exponent(uint64_t *seed, double before, int least, 
     }
 }
 
-static void sums_of_all_exponents(void **unused) {
+TEST(sums_of_all_exponents) {
     static const struct {
         bf_dtype dtype;
         int least, most;
     } formats[] = {{BF_F64, -1074, 1024}, {BF_F32, -149, 128}, {BF_BF16, -133, 128}};
-    (void)unused;
     needs_no_threads();
     for (int f = 0; f < 3; f++)
         for (int k = 0; k < 6; k++) {
@@ -439,9 +434,8 @@ static void check_axes(bf_context *context, void *arg) {
     }
 }
 
-static void axes(void **unused) {
+TEST(axes) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_BF16, BF_I16, BF_U64};
-    (void)unused;
     needs_no_threads();
     for (int d = 0; d < 5; d++) on_every_context(check_axes, (void *)(uintptr_t)&dtypes[d]);
 }
@@ -534,12 +528,11 @@ static void check_segments(bf_context *context, void *arg) {
 }
 
 /* Some have a few elements, and some end in the middle of what a thread takes. */
-static void segments(void **unused) {
+TEST(segments) {
     static const int64_t longest[] = {4, 90, 3000, 60000};
     const int step = CASE_STEP > 1 ? CASE_STEP : DATA_SHARE > 1 ? 3 : 1;
     uint64_t seed = 0;
     int number = 0;
-    (void)unused;
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int o = 0; o < 4; o++)
             for (int n = (d + o) % 4; n < 4; n += is_float(all_dtypes[d]) && o == 0 ? 1 : 4) {
@@ -554,8 +547,7 @@ static void segments(void **unused) {
 }
 
 /* What is wrong with offsets; and segments that have no result, whatever the others have. */
-static void refused_segments(void **unused) {
-    (void)unused;
+TEST(refused_segments) {
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     int64_t x[4] = {INT64_MAX, 1, 2, 3}, to[4] = {7, 7, 7, 7};
@@ -598,8 +590,7 @@ static void refuse(bf_context *context, bf_reduction op, const bf_array *x,
     assert_memory_equal(before, to, sizeof before);
 }
 
-static void errors(void **unused) {
-    (void)unused;
+TEST(errors) {
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     int64_t i[3] = {INT64_MAX, 1, -1};
@@ -671,8 +662,7 @@ static void check_edges(bf_context *context, void *unused) {
     }
 }
 
-static void edges(void **unused) {
-    (void)unused;
+TEST(edges) {
     needs_no_threads();
     on_every_context(check_edges, NULL);
 }
@@ -711,12 +701,11 @@ static void check_checked(bf_context *context, void *arg) {
     }
 }
 
-static void checked_integers(void **unused) {
+TEST(checked_integers) {
     static const bf_reduction checked_ops[] = {BF_SUM, BF_PROD};
     const int64_t n = LONG, rows = n / COLUMNS;
     int64_t *x = (int64_t *)data;
     uint64_t seed = 3;
-    (void)unused;
     for (int op = 0; op < 2; op++) {
         for (int64_t i = 0; i < n; i++) {
             const int64_t random = (int64_t)next_random(&seed);
@@ -734,8 +723,7 @@ static void checked_integers(void **unused) {
 }
 
 /* A state whose sum does not fit, of which the next prefixes come back. */
-static void beyond_and_back(void **unused) {
-    (void)unused;
+TEST(beyond_and_back) {
     needs_no_threads();
     bf_context *c = make_context(NULL, 1);
     bf_state *state;
@@ -781,27 +769,9 @@ static void check_i128(bf_context *context, void *unused) {
     for (int i = 2; i < M; i++) assert_int_equal(to[2 * i + 1], INT64_MAX);
 }
 
-static void i128(void **unused) {
-    (void)unused;
+TEST(i128) {
     needs_no_threads();
     on_every_context(check_i128, NULL);
 }
 
-UNIT_TESTS(scan) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_dtype_and_length),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(negative_zeros),
-        cmocka_unit_test(ties_and_what_is_far_below),
-        cmocka_unit_test(sums_of_all_exponents),
-        cmocka_unit_test(axes),
-        cmocka_unit_test(segments),
-        cmocka_unit_test(refused_segments),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(i128),
-        cmocka_unit_test(edges),
-        cmocka_unit_test(checked_integers),
-        cmocka_unit_test(beyond_and_back),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(scan, NULL, NULL)

@@ -67,8 +67,7 @@ static void check_nothing_is_written(const call *c, int number) {
 }
 
 #ifndef SANITIZED
-static void nothing_is_written_without_memory(void **unused) {
-    (void)unused;
+TEST(nothing_is_written_without_memory) {
     for (int number = 0; number < CALLS; number++)
         for (int way = 0; way < 4; way++) {
             call c = open_call(1 + way % 2);
@@ -95,8 +94,7 @@ static int cancel(void *left, int64_t bytes) {
     return (*(int *)left)-- == 0;
 }
 
-static void nothing_is_written_when_cancelled(void **unused) {
-    (void)unused;
+TEST(nothing_is_written_when_cancelled) {
     for (int number = 0; number < CALLS; number++)
         for (int64_t step = 1; step <= 2; step++) {
             call c = open_call(step);
@@ -114,8 +112,7 @@ static void nothing_is_written_when_cancelled(void **unused) {
         }
 }
 
-static void nothing_is_written_for_a_nan_that_is_refused(void **unused) {
-    (void)unused;
+TEST(nothing_is_written_for_a_nan_that_is_refused) {
     for (int number = 0; number < CALLS; number++)
         for (int64_t step = 1; step <= 2; step++) {
             call c = open_call(step);
@@ -150,8 +147,7 @@ static void check_queued(bf_reduction op, bf_dtype dtype, bf_scan_options option
     bf_context_destroy(c);
 }
 
-static void a_scan_on_a_stream_goes_on_or_fails_at_once(void **unused) {
-    (void)unused;
+TEST(a_scan_on_a_stream_goes_on_or_fails_at_once) {
     const int64_t large[] = {INT64_MAX, 1, 2, 3};
     const int64_t wrapped[] = {INT64_MAX, INT64_MIN, INT64_MIN + 2, INT64_MIN + 5};
     const int64_t least[] = {0, INT64_MAX, 1, 1};
@@ -164,8 +160,7 @@ static void a_scan_on_a_stream_goes_on_or_fails_at_once(void **unused) {
     check_queued(BF_MIN, BF_F64, (bf_scan_options){.nan = BF_NAN_SKIP}, odd, minima, BF_E_EMPTY);
 }
 
-static void what_a_gpu_would_wait_for_is_refused(void **unused) {
-    (void)unused;
+TEST(what_a_gpu_would_wait_for_is_refused) {
     call c = open_call(2);
     const bf_rolling_options rolling = BF_ROLLING_OPTIONS(.window = 2, .nan = BF_NAN_ERROR);
     assert_int_equal(bf_scan_async(c.context, BF_SUM, &c.x, 0, &c.options, &c.to), BF_E_ARGUMENT);
@@ -184,8 +179,7 @@ static void what_a_gpu_would_wait_for_is_refused(void **unused) {
 }
 
 /* Windows on a stream are those windows, and a NaN that is refused fails at once on the CPU. */
-static void windows_on_a_stream_are_those_windows(void **unused) {
-    (void)unused;
+TEST(windows_on_a_stream_are_those_windows) {
     bf_context *c = make_context(NULL, 1);
     double data[] = {1, 2, NAN, 4, 5}, found[5];
     const double sums[] = {1, 3, 2, 4, 9}, counts[] = {1, 2, 1, 1, 2};
@@ -202,16 +196,4 @@ static void windows_on_a_stream_are_those_windows(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(scan_calls) {
-    const struct CMUnitTest tests[] = {
-#ifndef SANITIZED
-        cmocka_unit_test(nothing_is_written_without_memory),
-#endif
-        cmocka_unit_test(nothing_is_written_when_cancelled),
-        cmocka_unit_test(nothing_is_written_for_a_nan_that_is_refused),
-        cmocka_unit_test(a_scan_on_a_stream_goes_on_or_fails_at_once),
-        cmocka_unit_test(what_a_gpu_would_wait_for_is_refused),
-        cmocka_unit_test(windows_on_a_stream_are_those_windows),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(scan_calls, NULL, NULL)

@@ -101,8 +101,7 @@ static void check_lines(bf_context *c, const shape *s, bf_reduction op, bf_dtype
     bf_states_destroy(expected);
 }
 
-static void chunks_of_lines_go_on(void **unused) {
-    (void)unused;
+TEST(chunks_of_lines_go_on) {
     const int step = CASE_STEP > 1 ? 3 * CASE_STEP + 1 : DATA_SHARE > 1 ? 3 : 1;
     for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
         bf_context *c = make_context(NULL, threads);
@@ -153,8 +152,7 @@ static void check_segments(bf_context *c, bf_reduction op, int64_t width, int64_
     bf_states_destroy(states);
 }
 
-static void chunks_of_segments_go_on(void **unused) {
-    (void)unused;
+TEST(chunks_of_segments_go_on) {
     for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
         bf_context *c = make_context(NULL, threads);
         for (int i = 0; i < 4; i++) {
@@ -169,8 +167,7 @@ static void chunks_of_segments_go_on(void **unused) {
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void a_failure_changes_nothing(void **unused) {
-    (void)unused;
+TEST(a_failure_changes_nothing) {
     bf_context *c = make_context(NULL, 1);
     const int64_t offsets[] = {0, 3};
     int64_t large[] = {INT64_MAX, 1, 2, 3}, results[] = {7, 7, 7, 7};
@@ -206,11 +203,4 @@ static void a_failure_changes_nothing(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(scan_states) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_of_lines_go_on),
-        cmocka_unit_test(chunks_of_segments_go_on),
-        cmocka_unit_test(a_failure_changes_nothing),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(scan_states, NULL, NULL)

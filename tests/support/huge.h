@@ -215,6 +215,8 @@ static int close_context(void **unused) {
     return 0;
 }
 
-#define RUN_HUGE(tests) RUN_TESTS(tests, open_context, close_context)
+/* Ends a program: its cases are run. */
+#define HUGE_TESTS                                                                                 \
+    int main(void) { return run_cases(own_cases, own_case_count, open_context, close_context); }
 
 #endif

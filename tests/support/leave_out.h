@@ -10,11 +10,15 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/support/sanitizer.h"
 #include "tests/support/tried.h"
 
-enum { EXIT_SKIPPED = 77 }; /* as ctest and scripts/test-gpu know it */
+enum {
+    EXIT_SKIPPED = 77, /* as ctest and scripts/test-gpu know it */
+    CASES_MOST = 64,   /* a file has no more */
+};
 
 static size_t cases_left_out;
 static char why_left_out[200];
@@ -60,6 +64,26 @@ static inline struct CMUnitTest watched_case(const struct CMUnitTest *test) {
     return watched;
 }
 
+/* The cases of this file, in their order. */
+static struct CMUnitTest own_cases[CASES_MOST];
+static size_t own_case_count;
+
+static inline void add_case(struct CMUnitTest one) {
+    if (own_case_count == CASES_MOST) abort();
+    own_cases[own_case_count++] = one;
+}
+
+/* Begins a case. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* Begins a case before and behind which a function is called. */
+#define TEST_WITH(name, set_up, tear_down)                                                         \
+    static void name(void **unused);                                                               \
+    __attribute__((constructor)) static void add_##name(void) {                                    \
+        add_case((struct CMUnitTest){#name, name, set_up, tear_down, NULL});                       \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **unused)
+
 static inline int exit_code(int failed, size_t cases) {
     if (failed > 0 || cases_left_out < cases) return failed;
     printf("skipped: %s\n", why_left_out);
@@ -72,8 +96,8 @@ static inline int exit_code(int failed, size_t cases) {
 
 static inline int run_cases(const struct CMUnitTest *tests, size_t count, CMFixtureFunction set_up,
                             CMFixtureFunction tear_down) {
-    struct CMUnitTest watched[64];
-    assert_true(count <= sizeof watched / sizeof *watched);
+    struct CMUnitTest watched[CASES_MOST];
+    assert_true(count <= CASES_MOST);
     for (size_t i = 0; i < count; i++) watched[i] = watched_case(&tests[i]);
     return exit_code(_cmocka_run_group_tests("tests", watched, count, set_up, tear_down), count);
 }

@@ -3,6 +3,8 @@
 #define BITFOLD_TESTS_SUPPORT_SPILLING_H
 
 #include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/support/oracle.h"
 
@@ -40,8 +42,22 @@ static inline void make_elements(bf_dtype dtype, char *to, int64_t n, uint64_t d
     }
 }
 
-/* The files in a directory. */
-static inline int count_files(const char *directory) {
+/* A directory for what is written, for a file of tests: it is made before them and removed behind.
+ */
+static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
+
+static inline int make_directory(void **unused) {
+    (void)unused;
+    return mkdtemp(directory) == NULL ? -1 : 0;
+}
+
+static inline int remove_directory(void **unused) {
+    (void)unused;
+    return rmdir(directory);
+}
+
+/* The files in the directory. */
+static inline int count_files(void) {
     DIR *d = opendir(directory);
     int n = 0;
     assert_non_null(d);

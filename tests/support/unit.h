@@ -12,14 +12,15 @@ typedef struct unit_file {
 
 void unit_add(unit_file *one);
 
-/* Begins the function that runs the tests of unit_NAME.c: those of tests/reduce/unit_dot.c are
+/* Ends unit_NAME.c: its cases are run between two functions. Those of tests/reduce/unit_dot.c are
  * `unit_reduce dot`. */
-#define UNIT_TESTS(name)                                                                           \
-    static int run_##name(void);                                                                   \
-    __attribute__((constructor)) static void add_##name(void) {                                    \
+#define UNIT_TESTS(name, set_up, tear_down)                                                        \
+    static int run_##name(void) {                                                                  \
+        return run_cases(own_cases, own_case_count, set_up, tear_down);                            \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_##name##_tests(void) {                            \
         static unit_file file = {#name, run_##name, NULL};                                         \
         unit_add(&file);                                                                           \
-    }                                                                                              \
-    static int run_##name(void)
+    }
 
 #endif

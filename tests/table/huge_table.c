@@ -77,10 +77,9 @@ static void check_entries(bf_table *t, const periodic *keys, const uint64_t *exp
     }
 }
 
-static void every_policy(void **unused) {
+TEST(every_policy) {
     static const bf_duplicates policies[] = {BF_DUPLICATES_FIRST, BF_DUPLICATES_LAST,
                                              BF_DUPLICATES_ADD};
-    (void)unused;
     periodic keys = keys_of(BF_U32), values = huge_of(BF_I64, keys.n, some_number);
     for (int m = 0; m < 3; m++) set_mark(&values, keys.mark[m].at, -7 - m);
     for (int p = 0; p < 3; p++) {
@@ -102,8 +101,7 @@ static void every_policy(void **unused) {
 }
 
 /* Queries of which some are not there. What is found is written to 2 GiB. */
-static void finds_counts_and_erases(void **unused) {
-    (void)unused;
+TEST(finds_counts_and_erases) {
     periodic keys = keys_of(BF_U32), values = huge_of(BF_I64, keys.n, some_number);
     periodic queries = huge_of(BF_U32, keys.n, some_query);
     set_mark(&queries, queries.n - 1, KEYS + TOO);
@@ -132,10 +130,4 @@ static void finds_counts_and_erases(void **unused) {
     huge_free(&queries);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy),
-        cmocka_unit_test(finds_counts_and_erases),
-    };
-    return RUN_HUGE(tests);
-}
+HUGE_TESTS

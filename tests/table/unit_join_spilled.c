@@ -18,7 +18,6 @@ typedef struct entry {
 
 enum { ODD = 97 /* one key in so many is a NaN, one an infinity, one a zero */ };
 
-static char directory[] = "/tmp/bitfold_spilled_XXXXXX";
 static char a[16 * N], b[16 * N];
 static entry entries[N];
 static int64_t begin_of[N + 1];
@@ -106,8 +105,7 @@ static bool check_join(bf_dtype dtype, int64_t limit, int threads, int64_t na, i
     return status == BF_E_MEMORY;
 }
 
-static void pairs_of_every_dtype(void **unused) {
-    (void)unused;
+TEST(pairs_of_every_dtype) {
     int failed = 0, tried = 0;
     for (int i = 0; i<DTYPE_COUNT + 2; i += DATA_SHARE> 1 ? 3 : 1, tried++) {
         const bf_dtype dtype = dtype_of(i);
@@ -118,12 +116,11 @@ static void pairs_of_every_dtype(void **unused) {
             failed += check_join(dtype, limit, 1 + i % 2, n, n - 1);
     }
     assert_true(failed > tried); /* so these joins spilled */
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* None match, and all do: there are more pairs of one key than the table has rows, or memory. */
-static void keys_that_occur_often(void **unused) {
-    (void)unused;
+TEST(keys_that_occur_often) {
     static const int64_t sizes[][2] = {{1, N}, {N, 1}, {2, N}, {N, 3}, {700, 901}, {3000, 501}};
     int failed = 0;
     make_elements(BF_I64, a, N, 1, 1, ODD);
@@ -137,12 +134,11 @@ static void keys_that_occur_often(void **unused) {
     make_elements(BF_I64, a, N / 2, N, 5, ODD);
     failed += check_join(BF_I64, LIMIT, 2, N, N); /* half of a has one key that b has not */
     assert_true(failed > 7);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 /* The narrow elements of every other place, which are copied. */
-static void keys_with_strides(void **unused) {
-    (void)unused;
+TEST(keys_with_strides) {
     bf_context *context = limited(LIMIT, directory, 1);
     bf_pairs *pairs;
     make_elements(BF_I16, a, N, 1 << 14, 1, ODD);
@@ -161,8 +157,7 @@ static void keys_with_strides(void **unused) {
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void limits_that_are_too_small(void **unused) {
-    (void)unused;
+TEST(limits_that_are_too_small) {
     int failed = 0;
     make_elements(BF_I64, a, N, N, 1, ODD);
     make_elements(BF_I64, b, N, N, 2, ODD);
@@ -178,11 +173,10 @@ static void limits_that_are_too_small(void **unused) {
         bf_context_destroy(context);
     }
     assert_true(failed > 20);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
-static void files_that_cannot_be_made(void **unused) {
-    (void)unused;
+TEST(files_that_cannot_be_made) {
     bf_context *context = limited(LIMIT, "/nonexistent/bitfold", 1);
     bf_pairs *pairs = NULL;
     make_elements(BF_I64, a, N, N, 1, ODD);
@@ -194,8 +188,7 @@ static void files_that_cannot_be_made(void **unused) {
     bf_context_destroy(context);
 }
 
-static void files_that_cannot_grow(void **unused) {
-    (void)unused;
+TEST(files_that_cannot_grow) {
     bf_context *context = limited(LIMIT, directory, 1);
     struct rlimit before;
     int full = 0;
@@ -220,7 +213,7 @@ static void files_that_cannot_grow(void **unused) {
     }
     assert_true(full > 2 && full < 11);
     bf_context_destroy(context);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
 static int count_down(void *arg, int64_t bytes) {
@@ -228,8 +221,7 @@ static int count_down(void *arg, int64_t bytes) {
     return --*(int *)arg < 0;
 }
 
-static void cancelled_joins(void **unused) {
-    (void)unused;
+TEST(cancelled_joins) {
     int cancelled = 0;
     make_elements(BF_I64, a, N, N, 1, ODD);
     make_elements(BF_I64, b, N, N, 2, ODD);
@@ -250,18 +242,7 @@ static void cancelled_joins(void **unused) {
         bf_context_destroy(context);
     }
     assert_true(cancelled > 1);
-    assert_int_equal(count_files(directory), 0);
+    assert_int_equal(count_files(), 0);
 }
 
-UNIT_TESTS(join_spilled) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_of_every_dtype),   cmocka_unit_test(keys_that_occur_often),
-        cmocka_unit_test(keys_with_strides),      cmocka_unit_test(files_that_cannot_be_made),
-        cmocka_unit_test(files_that_cannot_grow), cmocka_unit_test(limits_that_are_too_small),
-        cmocka_unit_test(cancelled_joins),
-    };
-    if (mkdtemp(directory) == NULL) return 1;
-    const int failed = RUN_TESTS(tests, NULL, NULL);
-    rmdir(directory);
-    return failed;
-}
+UNIT_TESTS(join_spilled, make_directory, remove_directory)

@@ -137,8 +137,7 @@ static void one_script(bf_context *c, list *l, uint64_t seed) {
     bf_table_destroy(t);
 }
 
-static void every_width_and_policy_agrees_with_a_list(void **unused) {
-    (void)unused;
+TEST(every_width_and_policy_agrees_with_a_list) {
     list *l = malloc(sizeof *l);
     bf_context *c = context_of(2);
     for (int k = 0; k < KEYS; k++) {
@@ -159,8 +158,7 @@ static void every_width_and_policy_agrees_with_a_list(void **unused) {
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The key that marks free places, and its neighbours, for each width. */
-static void no_key_is_reserved(void **unused) {
-    (void)unused;
+TEST(no_key_is_reserved) {
     bf_context *c = context_of(1);
     bf_hash_seed seed = bf_hash_seed_of(5);
     uint64_t pattern[2] = {bf_hash_mix(seed.first), bf_hash_mix(seed.second)};
@@ -205,8 +203,7 @@ static void assert_spreads(uint64_t step, int width) {
     }
 }
 
-static void regular_keys_spread(void **unused) {
-    (void)unused;
+TEST(regular_keys_spread) {
     for (int shift = 0; shift < 64 - 16; shift++) {
         if (shift <= 16) assert_spreads((uint64_t)1 << shift, 4);
         assert_spreads((uint64_t)1 << shift, 8);
@@ -218,8 +215,7 @@ static void regular_keys_spread(void **unused) {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static void what_is_refused(void **unused) {
-    (void)unused;
+TEST(what_is_refused) {
     bf_context *c = context_of(1);
     bf_table *t = NULL;
     uint32_t x[4] = {1, 2, 3, 4};
@@ -268,12 +264,4 @@ static void what_is_refused(void **unused) {
     bf_context_destroy(c);
 }
 
-UNIT_TESTS(table) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_and_policy_agrees_with_a_list),
-        cmocka_unit_test(no_key_is_reserved),
-        cmocka_unit_test(regular_keys_spread),
-        cmocka_unit_test(what_is_refused),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(table, NULL, NULL)

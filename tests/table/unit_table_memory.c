@@ -47,8 +47,7 @@ static bool second_batch_survives(const bf_table_options *o, int threads, int64_
     return status == BF_OK && atomic_load(&failures) == 0;
 }
 
-static void without_memory_the_table_stays(void **unused) {
-    (void)unused;
+TEST(without_memory_the_table_stays) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
@@ -67,9 +66,4 @@ static void without_memory_the_table_stays(void **unused) {
     }
 }
 
-UNIT_TESTS(table_memory) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_the_table_stays),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(table_memory, NULL, NULL)

@@ -32,8 +32,7 @@ static unsigned char *saved_with(int threads, const bf_table_options *o, uint64_
     return saved;
 }
 
-static void threads_and_growth_do_not_show(void **unused) {
-    (void)unused;
+TEST(threads_and_growth_do_not_show) {
     uint64_t spreads[] = {1, 500, 40000, 1ull << 40};
     for (int i = 0; i < 24; i += CASE_STEP) {
         size_t sizes[2];
@@ -91,8 +90,7 @@ static unsigned char *built(const bf_table_options *o, int threads, const uint32
 
 /* An empty table takes many entries in its own memory, unless they crowd: a region is full (16000
  * keys), or has no room for so many entries (200 keys, 300 times). */
-static void a_table_built_at_once_is_as_one_built_step_by_step(void **unused) {
-    (void)unused;
+TEST(a_table_built_at_once_is_as_one_built_step_by_step) {
     static uint32_t keys[BUILT];
     static const int64_t crowds[][2] = {{0, 0}, {16000, 1}, {16000, 4}, {200, 300}, {1, BUILT}};
     for (int i = 0; i<5; i += CASE_STEP> 1 ? 2 : 1) {
@@ -182,8 +180,7 @@ static void assert_same_answers(const answers *a, const answers *b) {
     assert_memory_equal(a->saved, b->saved, a->size);
 }
 
-static void answers_do_not_depend_on_threads(void **unused) {
-    (void)unused;
+TEST(answers_do_not_depend_on_threads) {
     uint64_t spreads[] = {20000, 60000, 1ull << 40};
     for (int i = 0; i < 24; i += CASE_STEP) {
         bf_table_options o =
@@ -201,11 +198,4 @@ static void answers_do_not_depend_on_threads(void **unused) {
     }
 }
 
-UNIT_TESTS(table_threads) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_growth_do_not_show),
-        cmocka_unit_test(a_table_built_at_once_is_as_one_built_step_by_step),
-        cmocka_unit_test(answers_do_not_depend_on_threads),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(table_threads, NULL, NULL)

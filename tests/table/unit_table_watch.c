@@ -196,8 +196,7 @@ static void cancel_call(const scenario *s, call *act, int least_ticks) {
 
 static const scenario empty = {BF_DUPLICATES_LAST, 0, 0, 0, 0, ROWS};
 
-static void insertions_into_empty_tables(void **unused) {
-    (void)unused;
+TEST(insertions_into_empty_tables) {
     cancel_call(&empty, insert, 10);
     cancel_call(&empty, insert_sparse, 4);
     cancel_call(&(scenario){BF_DUPLICATES_KEEP, 0, 0, 0, 0, ROWS}, insert, 10);
@@ -205,8 +204,7 @@ static void insertions_into_empty_tables(void **unused) {
     cancel_call(&(scenario){BF_DUPLICATES_FIRST, 0, ROWS, ROWS, 0, ROWS}, insert, 10);
 }
 
-static void insertions_of_few_keys(void **unused) {
-    (void)unused;
+TEST(insertions_of_few_keys) {
     static uint64_t all[ROWS];
     memcpy(all, keys, sizeof keys);
     for (int i = 0; i < ROWS; i++) keys[i] = all[i % 1000];
@@ -217,22 +215,19 @@ static void insertions_of_few_keys(void **unused) {
 }
 
 /* A copy is kept; rows become a table of their own; there is room for all; dead nodes go. */
-static void insertions_into_full_tables(void **unused) {
-    (void)unused;
+TEST(insertions_into_full_tables) {
     cancel_call(&(scenario){BF_DUPLICATES_LAST, 0, 50000, 0, 30000, 130000}, insert, 10);
     cancel_call(&(scenario){BF_DUPLICATES_KEEP, 0, 100000, 0, 80000, 80000}, insert, 10);
     cancel_call(&(scenario){BF_DUPLICATES_FIRST, 4 * ROWS, 50000, 0, 30000, 130000}, insert, 1);
     cancel_call(&(scenario){BF_DUPLICATES_KEEP, 0, ROWS, 100000, 0, 1000}, insert, 2);
 }
 
-static void erasures(void **unused) {
-    (void)unused;
+TEST(erasures) {
     const scenario s = {BF_DUPLICATES_LAST, 0, ROWS, 0, 1000, 130000};
     cancel_call(&s, erase, 1);
 }
 
-static void looking_up(void **unused) {
-    (void)unused;
+TEST(looking_up) {
     const int fewer = DATA_SHARE > 1; /* the longer lists alone */
     for (int i = fewer; i < 2; i++) {
         const int64_t rows = ROWS / (i ? 1 + fewer : 4);
@@ -247,10 +242,7 @@ static void looking_up(void **unused) {
     }
 }
 
-static void joins(void **unused) {
-    (void)unused;
-    cancel_call(&(scenario){BF_DUPLICATES_KEEP, 0, ROWS, 0, 10000, 100000}, join, 10);
-}
+TEST(joins) { cancel_call(&(scenario){BF_DUPLICATES_KEEP, 0, ROWS, 0, 10000, 100000}, join, 10); }
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
@@ -264,8 +256,7 @@ static int64_t bytes_told(bf_table *t, const witness *w) {
     return bytes;
 }
 
-static void bytes_are_those_of_the_rows(void **unused) {
-    (void)unused;
+TEST(bytes_are_those_of_the_rows) {
     needs_no_threads();
     for (int threads = 1; threads <= 2; threads++) {
         witness w;
@@ -289,8 +280,7 @@ static void bytes_are_those_of_the_rows(void **unused) {
 }
 
 /* A cancelled call's rest is not told by the next one. */
-static void bytes_of_cancelled_calls_stay_untold(void **unused) {
-    (void)unused;
+TEST(bytes_of_cancelled_calls_stay_untold) {
     needs_no_threads();
     witness w;
     context = context_of(1);
@@ -306,8 +296,7 @@ static void bytes_of_cancelled_calls_stay_untold(void **unused) {
 
 /* One thread sorts millions of rows in one piece, but in more of them if it is watched: entries of
  * one key keep their order. */
-static void many_rows_stay_in_order(void **unused) {
-    (void)unused;
+TEST(many_rows_stay_in_order) {
     enum { MANY_ROWS = 5000000 };
     static uint32_t k[MANY_ROWS], v[MANY_ROWS];
     needs_no_threads();
@@ -339,17 +328,4 @@ static void many_rows_stay_in_order(void **unused) {
     bf_context_destroy(context);
 }
 
-UNIT_TESTS(table_watch) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(insertions_into_empty_tables),
-        cmocka_unit_test(insertions_of_few_keys),
-        cmocka_unit_test(insertions_into_full_tables),
-        cmocka_unit_test(erasures),
-        cmocka_unit_test(looking_up),
-        cmocka_unit_test(joins),
-        cmocka_unit_test(bytes_are_those_of_the_rows),
-        cmocka_unit_test(bytes_of_cancelled_calls_stay_untold),
-        cmocka_unit_test(many_rows_stay_in_order),
-    };
-    return RUN_TESTS(tests, fill_rows, NULL);
-}
+UNIT_TESTS(table_watch, fill_rows, NULL)

@@ -50,8 +50,7 @@ static double random_in(uint64_t *seed, double most) {
 
 /* --- moving --- */
 
-static void a_point_is_where_the_library_says(void **unused) {
-    (void)unused;
+TEST(a_point_is_where_the_library_says) {
     view v = view_of(301, 200);
     double at[2];
     v.seen.params.center_re = 0.25;
@@ -61,8 +60,7 @@ static void a_point_is_where_the_library_says(void **unused) {
     assert_true(fabs(at[1] - (1.5 * (199 - 100) / 150 - 1)) < 1e-15);
 }
 
-static void zoom_keeps_the_point_under_the_pointer(void **unused) {
-    (void)unused;
+TEST(zoom_keeps_the_point_under_the_pointer) {
     uint64_t seed = 1;
     view v = view_of(800, 600);
     for (int i = 0; i < 150; i++) {
@@ -79,8 +77,7 @@ static void zoom_keeps_the_point_under_the_pointer(void **unused) {
     assert_true(v.seen.params.scale < 1e-3);
 }
 
-static void zoom_ends_where_pixels_cannot_be_told_apart(void **unused) {
-    (void)unused;
+TEST(zoom_ends_where_pixels_cannot_be_told_apart) {
     view v = view_of(800, 600);
     double at[2], other[2], scale = 0;
     view_pan(&v, 123, -77);
@@ -96,8 +93,7 @@ static void zoom_ends_where_pixels_cannot_be_told_apart(void **unused) {
     assert_true(v.seen.params.scale == scale && scale > 10 && scale <= 100);
 }
 
-static void f64_is_used_where_f32_is_too_coarse(void **unused) {
-    (void)unused;
+TEST(f64_is_used_where_f32_is_too_coarse) {
     view v = view_of(800, 600);
     assert_int_equal(v.seen.params.dtype, BF_F32);
     view_pan(&v, 100, 50);
@@ -115,8 +111,7 @@ static void f64_is_used_where_f32_is_too_coarse(void **unused) {
     assert_int_equal(v.seen.params.dtype, BF_F64);
 }
 
-static void moving_moves_by_pixels(void **unused) {
-    (void)unused;
+TEST(moving_moves_by_pixels) {
     view v = view_of(640, 480);
     double before[2], after[2];
     view_zoom(&v, 100, 100, 0.01);
@@ -127,8 +122,7 @@ static void moving_moves_by_pixels(void **unused) {
     assert_near(after[1], before[1], pixel(&v));
 }
 
-static void another_size_shows_the_same_place(void **unused) {
-    (void)unused;
+TEST(another_size_shows_the_same_place) {
     view v = view_of(640, 480);
     view_pan(&v, 17, -5);
     const view old = v;
@@ -157,8 +151,7 @@ static unsigned point(control *c, enum gesture_kind kind, double x, double y) {
     return control_take(c, &(gesture){.kind = kind, .x = x, .y = y});
 }
 
-static void the_wheel_zooms_at_the_pointer(void **unused) {
-    (void)unused;
+TEST(the_wheel_zooms_at_the_pointer) {
     control c = control_of(800, 600);
     double before[2], after[2];
     assert_int_equal(point(&c, GESTURE_POINT, 700, 100), 0);
@@ -170,8 +163,7 @@ static void the_wheel_zooms_at_the_pointer(void **unused) {
     assert_true(fabs(c.view.seen.params.scale - 1.5 * 0.64) < 1e-6);
 }
 
-static void dragging_takes_the_picture_along(void **unused) {
-    (void)unused;
+TEST(dragging_takes_the_picture_along) {
     control c = control_of(800, 600);
     double before[2], after[2];
     point(&c, GESTURE_POINT, 10, 20);
@@ -185,8 +177,7 @@ static void dragging_takes_the_picture_along(void **unused) {
     assert_true(c.view.seen.params.width == 400 && c.view.seen.params.height == 500);
 }
 
-static void arrows_move_by_an_eighth(void **unused) {
-    (void)unused;
+TEST(arrows_move_by_an_eighth) {
     static const struct {
         int key, x, y;
     } arrows[] = {{KEY_LEFT, -1, 0}, {KEY_RIGHT, 1, 0}, {KEY_UP, 0, -1}, {KEY_DOWN, 0, 1}};
@@ -199,8 +190,7 @@ static void arrows_move_by_an_eighth(void **unused) {
     }
 }
 
-static void each_key_does_what_the_help_says(void **unused) {
-    (void)unused;
+TEST(each_key_does_what_the_help_says) {
     control c = control_of(800, 600);
     assert_int_equal(press(&c, '+'), DO_RENDER);
     assert_true(c.view.seen.params.iterations == 400);
@@ -225,8 +215,7 @@ static void each_key_does_what_the_help_says(void **unused) {
     assert_int_equal(press(&c, 0), 0);
 }
 
-static void mandelbrot_and_julia_know_of_each_other(void **unused) {
-    (void)unused;
+TEST(mandelbrot_and_julia_know_of_each_other) {
     control c = control_of(800, 600);
     const bf_julia_params *p = &c.view.seen.params;
     double at[2];
@@ -289,8 +278,7 @@ static void check_counts(const bf_julia_params *whole, const uint16_t *counts, i
     }
 }
 
-static void parts_make_the_picture(void **unused) {
-    (void)unused;
+TEST(parts_make_the_picture) {
     uint64_t seed = 5;
     for (int i = 0; i < 500; i++) {
         const julia_request r =
@@ -312,8 +300,7 @@ static void parts_make_the_picture(void **unused) {
     }
 }
 
-static void parts_take_the_time_they_may(void **unused) {
-    (void)unused;
+TEST(parts_take_the_time_they_may) {
     const julia_request r = usual(1000, 1000);
     schedule s = {0};
     part p;
@@ -331,8 +318,7 @@ static void parts_take_the_time_they_may(void **unused) {
 
 /* --- words --- */
 
-static void names_are_options(void **unused) {
-    (void)unused;
+TEST(names_are_options) {
     char name[NAME_MAX + 1];
     julia_request r = usual(20, 10);
     words_name(&r, name);
@@ -347,8 +333,7 @@ static void names_are_options(void **unused) {
                               "palette_classic_size_20x10.png");
 }
 
-static void names_are_short_enough_for_a_file(void **unused) {
-    (void)unused;
+TEST(names_are_short_enough_for_a_file) {
     view v = view_of(12345, 12345);
     char name[NAME_MAX + 1];
     uint64_t seed = 8;
@@ -363,8 +348,7 @@ static void names_are_short_enough_for_a_file(void **unused) {
     }
 }
 
-static void long_lines_go_on_in_the_next(void **unused) {
-    (void)unused;
+TEST(long_lines_go_on_in_the_next) {
     words w = {0};
     char text[2 * WORDS_COLUMNS + 4];
     memset(text, 'x', sizeof text);
@@ -377,8 +361,7 @@ static void long_lines_go_on_in_the_next(void **unused) {
     assert_int_equal(w.count, WORDS_LINES);
 }
 
-static void letters_differ(void **unused) {
-    (void)unused;
+TEST(letters_differ) {
     uint64_t shapes[128] = {0};
     for (int c = ' '; c < 127; c++) {
         for (int i = 0; i < FONT_WIDTH * FONT_HEIGHT; i++)
@@ -389,25 +372,4 @@ static void letters_differ(void **unused) {
     assert_true(font_dot('\xe4', 2, 0) == font_dot('?', 2, 0));
 }
 
-UNIT_TESTS(view) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_point_is_where_the_library_says),
-        cmocka_unit_test(zoom_keeps_the_point_under_the_pointer),
-        cmocka_unit_test(zoom_ends_where_pixels_cannot_be_told_apart),
-        cmocka_unit_test(f64_is_used_where_f32_is_too_coarse),
-        cmocka_unit_test(moving_moves_by_pixels),
-        cmocka_unit_test(another_size_shows_the_same_place),
-        cmocka_unit_test(the_wheel_zooms_at_the_pointer),
-        cmocka_unit_test(dragging_takes_the_picture_along),
-        cmocka_unit_test(arrows_move_by_an_eighth),
-        cmocka_unit_test(each_key_does_what_the_help_says),
-        cmocka_unit_test(mandelbrot_and_julia_know_of_each_other),
-        cmocka_unit_test(parts_make_the_picture),
-        cmocka_unit_test(parts_take_the_time_they_may),
-        cmocka_unit_test(names_are_options),
-        cmocka_unit_test(names_are_short_enough_for_a_file),
-        cmocka_unit_test(long_lines_go_on_in_the_next),
-        cmocka_unit_test(letters_differ),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(view, NULL, NULL)

@@ -62,8 +62,7 @@ static void assert_picture(const picture *found, const bf_julia_params *p) {
     free(expected);
 }
 
-static void the_newest_picture_is_computed(void **unused) {
-    (void)unused;
+TEST(the_newest_picture_is_computed) {
     bf_context *context = new_context();
     picture mine = {0};
     saving saved;
@@ -92,8 +91,7 @@ static void the_newest_picture_is_computed(void **unused) {
 }
 
 /* Half an hour's work, or more. */
-static void a_slow_picture_is_left_off(void **unused) {
-    (void)unused;
+TEST(a_slow_picture_is_left_off) {
     bf_context *context = new_context();
     picture mine = {0};
     saving saved;
@@ -159,8 +157,7 @@ static void assert_file(const char *name, const julia_request *r) {
     unlink(name);
 }
 
-static void a_picture_is_saved_whatever_comes_then(void **unused) {
-    (void)unused;
+TEST_WITH(a_picture_is_saved_whatever_comes_then, enter_directory, leave_directory) {
     if (julia_png_ready() != EXIT_DONE) leave_out("needs libpng");
     bf_context *context = new_context();
     picture mine = {0};
@@ -218,8 +215,7 @@ static julia_request play(const julia_request *first) {
     return c.view.seen;
 }
 
-static void a_window_is_driven_by_events(void **unused) {
-    (void)unused;
+TEST_WITH(a_window_is_driven_by_events, enter_directory, leave_directory) {
     if (julia_png_ready() != EXIT_DONE) leave_out("needs libpng");
     setenv("SDL_VIDEODRIVER", "dummy", 1);
     const julia_request first = usual(200, 150);
@@ -244,16 +240,4 @@ static void a_window_is_driven_by_events(void **unused) {
 }
 #endif
 
-UNIT_TESTS(view_window) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_picture_is_computed),
-        cmocka_unit_test(a_slow_picture_is_left_off),
-        cmocka_unit_test_setup_teardown(a_picture_is_saved_whatever_comes_then, enter_directory,
-                                        leave_directory),
-#ifdef BITFOLD_SDL
-        cmocka_unit_test_setup_teardown(a_window_is_driven_by_events, enter_directory,
-                                        leave_directory),
-#endif
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(view_window, NULL, NULL)

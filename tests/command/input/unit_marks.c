@@ -62,17 +62,15 @@ static void check_finder(finder *find, bool quotes) {
     }
 }
 
-static void marks_are_found(void **state) {
-    (void)state;
+TEST(marks_are_found) {
     check_finder(find_plain, false);
     check_finder(outside_plain, true);
     check_finder(text_marks_find, false);
     check_finder(text_marks_outside, true);
 }
 
-static void surveys_and_rows_are_the_same(void **state) {
+TEST(surveys_and_rows_are_the_same) {
     static char text[MOST + TEXT_MARKS_SLACK];
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         const uint32_t n = random_text(text, i % 2);
         if (i % 3 == 0) text[rand() % MOST] = '\0';
@@ -135,12 +133,11 @@ static void check_digits(const text_fields *f, const text_plain *got, int64_t n,
     assert_false(look_at_field(text_field_begin(f, n), text_field_end(f, n), most, &want));
 }
 
-static void digits_are_read(void **state) {
+TEST(digits_are_read) {
     static const int longest[] = {3, 7, 8, 16, 18};
     char text[2 * FIELDS * 20 + TEXT_MARKS_SLACK];
     uint32_t marks[2 * FIELDS];
     text_plain got;
-    (void)state;
     for (int i = 0; i < CASES; i++) {
         const text_fields f = random_fields(text, marks, longest[i % 5]);
         check_digits(&f, &got, read_plain(&f, 0, FIELDS, &got), 8);
@@ -150,9 +147,8 @@ static void digits_are_read(void **state) {
     }
 }
 
-static void short_numbers_are_quotients(void **state) {
+TEST(short_numbers_are_quotients) {
     double power = 1;
-    (void)state;
     for (int decimals = 0; decimals < 8; decimals++, power *= 10)
         for (uint64_t digits = (uint64_t)decimals; digits < 10000000; digits += 7) {
             const text_short n = {digits, decimals, decimals > 0};
@@ -161,12 +157,4 @@ static void short_numbers_are_quotients(void **state) {
         }
 }
 
-UNIT_TESTS(marks) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_are_found),
-        cmocka_unit_test(surveys_and_rows_are_the_same),
-        cmocka_unit_test(digits_are_read),
-        cmocka_unit_test(short_numbers_are_quotients),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(marks, NULL, NULL)

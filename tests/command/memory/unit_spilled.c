@@ -52,8 +52,7 @@ static void fill_piles(piles *p, kept_rows *rows, uint64_t *seed) {
     }
 }
 
-static void piles_are_read_as_they_were_put(void **state) {
-    (void)state;
+TEST(piles_are_read_as_they_were_put) {
     static const int bytes[COLUMNS] = {1, 4};
     static kept_rows rows[PILES];
     uint64_t seed = 7;
@@ -137,8 +136,7 @@ static void check_records(int64_t memory, int64_t most, int order, int threads) 
     records_close(&r);
 }
 
-static void records_come_in_order(void **state) {
-    (void)state;
+TEST(records_come_in_order) {
     static const int64_t memories[] = {1 << 10, 1 << 14, 1 << 22}, most[] = {0, 1, 7, 600};
     for (int m = 0; m < 3; m++)
         for (int k = 0; k < 4; k++)
@@ -196,8 +194,7 @@ static void assert_packed(packed_rows *r, const packed_data *d, int64_t row) {
     buffer_free(&bytes);
 }
 
-static void packed_rows_are_read_as_they_were_put(void **state) {
-    (void)state;
+TEST(packed_rows_are_read_as_they_were_put) {
     static packed_data d;
     static const int byte = 1;
     static uint8_t which[PACKED];
@@ -231,11 +228,4 @@ static void packed_rows_are_read_as_they_were_put(void **state) {
     piles_close(&p);
 }
 
-UNIT_TESTS(spilled) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(piles_are_read_as_they_were_put),
-        cmocka_unit_test(records_come_in_order),
-        cmocka_unit_test(packed_rows_are_read_as_they_were_put),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(spilled, NULL, NULL)

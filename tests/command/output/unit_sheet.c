@@ -11,7 +11,7 @@
 
 static int width_of(const char *text) { return field_width(text, text + strlen(text)); }
 
-static void widths_are_those_of_a_terminal(void **unused) {
+TEST(widths_are_those_of_a_terminal) {
     static const struct {
         const char *text;
         int width;
@@ -27,14 +27,12 @@ static void widths_are_those_of_a_terminal(void **unused) {
                  {"\U00020000", 2},
                  {"\u200b", 0},
                  {"\u20ac", 1}};
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(width_of(cases[i].text), cases[i].width);
 }
 
-static void sequences_that_are_cut_off_are_none(void **unused) {
+TEST(sequences_that_are_cut_off_are_none) {
     static const char text[] = "\U0001f600";
-    (void)unused;
     assert_int_equal(utf8_length_before(text, text + 4), 4);
     for (int n = 1; n < 4; n++) assert_int_equal(utf8_length_before(text, text + n), 0);
 }
@@ -45,10 +43,9 @@ static void check(enum sheet_form form, const char *bytes, size_t n, const char 
     assert_string_equal(text, want);
 }
 
-static void strings_in_each_form(void **unused) {
+TEST(strings_in_each_form) {
     static const char odd[] = "a\t\x1b\xff|\"\r\n\xc2\x9b\u00e9";
     const size_t n = sizeof odd - 1;
-    (void)unused;
     check(SHEET_ALIGNED, odd, n, "a???|\"???\u00e9");
     check(SHEET_TSV, odd, n, "\"a\t\x1b\xff|\"\"\r\n\xc2\x9b\u00e9\"");
     check(SHEET_CSV, "a,b", 3, "\"a,b\"");
@@ -59,12 +56,11 @@ static void strings_in_each_form(void **unused) {
     for (enum sheet_form form = SHEET_PLAIN; form <= SHEET_JSON; form++) check(form, "", 0, "\"\"");
 }
 
-static void null_is_no_string(void **unused) {
+TEST(null_is_no_string) {
     static const char *const texts[] = {"a", NULL, ""};
     static const char *const csv[] = {"a", "", "\"\""}, *const json[] = {"\"a\"", "null", "\"\""};
     const sheet_column column = {.name = "x", .texts = texts};
     char text[FIELD_TEXT(64)];
-    (void)unused;
     for (int i = 0; i < 3; i++) {
         assert_in_range(field_room(&column, i, SHEET_JSON), 3, sizeof text);
         *field_put(text, SHEET_CSV, &column, i, false) = '\0';
@@ -75,7 +71,7 @@ static void null_is_no_string(void **unused) {
 }
 
 /* Integers in units of 10^-scale are decimals in every form; floats beside them are not. */
-static void decimals_have_every_digit(void **unused) {
+TEST(decimals_have_every_digit) {
     static const int64_t units[] = {-1250, 3, 0, INT64_MAX};
     static const char *const want[] = {"-1.25", "0.003", "0", "9223372036854775.807"};
     static const double half = 0.5;
@@ -83,7 +79,6 @@ static void decimals_have_every_digit(void **unused) {
         .name = "x", .form.dtype = BF_I64, .form.scale = 3, .array = units};
     const uint64_t tagged[] = {25, BF_I64, 0x3fe0000000000000, BF_F64};
     char text[FIELD_TEXT(64)];
-    (void)unused;
     for (enum sheet_form form = SHEET_ALIGNED; form <= SHEET_MARKDOWN; form++) {
         for (int i = 0; i < 4; i++) {
             *field_put(text, form, &column, i, true) = '\0';
@@ -98,13 +93,4 @@ static void decimals_have_every_digit(void **unused) {
     assert_int_equal(other.scale, 0);
 }
 
-UNIT_TESTS(sheet) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_are_those_of_a_terminal),
-        cmocka_unit_test(sequences_that_are_cut_off_are_none),
-        cmocka_unit_test(strings_in_each_form),
-        cmocka_unit_test(null_is_no_string),
-        cmocka_unit_test(decimals_have_every_digit),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(sheet, NULL, NULL)

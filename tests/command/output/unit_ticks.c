@@ -44,8 +44,7 @@ static void check(double lo, double hi, int most) {
 static double unit(uint64_t *rng) { return (double)(next_random(rng) >> 11) * 0x1p-53; }
 static int below(uint64_t *rng, unsigned n) { return (int)(next_random(rng) % n); }
 
-static void ranges_of_any_width_and_place_have_ticks(void **unused) {
-    (void)unused;
+TEST(ranges_of_any_width_and_place_have_ticks) {
     uint64_t rng = 11;
     for (int i = 0; i < 100000; i++) {
         const double size = pow(10, below(&rng, 600) - 300.0);
@@ -55,8 +54,7 @@ static void ranges_of_any_width_and_place_have_ticks(void **unused) {
     }
 }
 
-static void ranges_at_the_ends_of_doubles_have_ticks(void **unused) {
-    (void)unused;
+TEST(ranges_at_the_ends_of_doubles_have_ticks) {
     check(-1e308, 7e307, 7);
     check(-1.7e308, 1.7e308, 7);
     check(5e-324, 5e-323, 7);
@@ -64,8 +62,7 @@ static void ranges_at_the_ends_of_doubles_have_ticks(void **unused) {
     check(0.1, 0.3, 3);
 }
 
-static void neighbouring_doubles_are_no_trouble(void **unused) {
-    (void)unused;
+TEST(neighbouring_doubles_are_no_trouble) {
     static const double places[] = {1, 1e9, -1e300, 12345.678};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         check(places[i], nextafter(places[i], INFINITY), 9);
@@ -83,8 +80,7 @@ static void expect(double lo, double hi, const char *labels, const char *common)
     assert_string_equal(text, common);
 }
 
-static void labels_are_those_of_a_paper(void **unused) {
-    (void)unused;
+TEST(labels_are_those_of_a_paper) {
     expect(0, 190.2, "0 50 100 150", "");
     expect(-4.8, 5.1, "−4 −2 0 2 4", "");
     expect(0.1, 0.5, "0.1 0.2 0.3 0.4 0.5", "");
@@ -127,8 +123,7 @@ static void check_times(const time_axis *x, int most) {
     if (x->hi - x->lo >= 2 * 86400 * pow(10, x->scale)) assert_in_range(t.n, 1, most);
 }
 
-static void times_of_any_range_have_ticks(void **unused) {
-    (void)unused;
+TEST(times_of_any_range_have_ticks) {
     uint64_t rng = 12;
     for (int i = 0; i < 50000; i++) {
         const int scale = below(&rng, 10);
@@ -153,8 +148,7 @@ static void expect_times(const char *lo, const char *hi, const char *labels, con
     assert_string_equal(t.common, common);
 }
 
-static void labels_of_times_say_what_their_step_needs(void **unused) {
-    (void)unused;
+TEST(labels_of_times_say_what_their_step_needs) {
     expect_times("2019-03-05", "2021-06-07", "2019-07 2020-01 2020-07 2021-01", "");
     expect_times("1999-12-31", "2026-01-01", "2000 2005 2010 2015 2020 2025", "");
     expect_times("2020-02-27", "2020-03-02",
@@ -176,14 +170,4 @@ static void labels_of_times_say_what_their_step_needs(void **unused) {
     expect_times("0001-01-01", "9999-12-31", "2000 4000 6000 8000", "");
 }
 
-UNIT_TESTS(ticks) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_of_any_width_and_place_have_ticks),
-        cmocka_unit_test(ranges_at_the_ends_of_doubles_have_ticks),
-        cmocka_unit_test(neighbouring_doubles_are_no_trouble),
-        cmocka_unit_test(labels_are_those_of_a_paper),
-        cmocka_unit_test(times_of_any_range_have_ticks),
-        cmocka_unit_test(labels_of_times_say_what_their_step_needs),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(ticks, NULL, NULL)

@@ -26,9 +26,8 @@ static void keys_of(const char *work, const char *data, int n, uint32_t *keys) {
     assert_true(bench_keys(work, data, (size_t)n, 0, (size_t)n, keys));
 }
 
-static void tables_have_different_keys(void **unused) {
+TEST(tables_have_different_keys) {
     static uint32_t keys[N];
-    (void)unused;
     for (int n = 2; n <= N; n *= 2) {
         keys_of("table", "insert", n, keys);
         assert_int_equal(different(keys, n), n);
@@ -50,17 +49,15 @@ static int hits(const char *data, int n) {
     return found;
 }
 
-static void queries_are_there_or_not(void **unused) {
-    (void)unused;
+TEST(queries_are_there_or_not) {
     assert_int_equal(hits("find", N), N);
     assert_int_equal(hits("find-0.8", N / 4), N / 4);
     assert_int_equal(hits("miss", N), 0);
     assert_in_range(hits("half-0.5", N), N * 2 / 5, N * 3 / 5);
 }
 
-static void groups_are_as_many_as_their_name_says(void **unused) {
+TEST(groups_are_as_many_as_their_name_says) {
     static uint32_t keys[N];
-    (void)unused;
     keys_of("group", "2^3", N, keys);
     assert_int_equal(different(keys, N), 8);
     keys_of("group", "2^8-list", N, keys);
@@ -78,11 +75,10 @@ static void groups_are_as_many_as_their_name_says(void **unused) {
     assert_false(bench_keys("group", "uniform", N, 0, N, keys));
 }
 
-static void pieces_make_the_whole(void **unused) {
+TEST(pieces_make_the_whole) {
     static const char *const cases[][2] = {
         {"table", "insert"}, {"table", "twice-0.8"}, {"group", "2^5"}, {"group", "zipf"}};
     static uint32_t whole[N], parts[N];
-    (void)unused;
     for (int i = 0; i < 4; i++) {
         keys_of(cases[i][0], cases[i][1], N, whole);
         for (size_t at = 0; at < N; at += N / 4)
@@ -95,8 +91,7 @@ static void pieces_make_the_whole(void **unused) {
     assert_memory_equal(whole, parts, sizeof whole);
 }
 
-static void a_side_is_a_whole_root(void **unused) {
-    (void)unused;
+TEST(a_side_is_a_whole_root) {
     for (size_t n = 1; n < 5000; n++) {
         const size_t side = bench_side_of(n);
         assert_true(side * side <= n && (side + 1) * (side + 1) > n);
@@ -105,13 +100,4 @@ static void a_side_is_a_whole_root(void **unused) {
     assert_int_equal(bench_side_of(0), 0);
 }
 
-UNIT_TESTS(bench_keys) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_have_different_keys),
-        cmocka_unit_test(queries_are_there_or_not),
-        cmocka_unit_test(groups_are_as_many_as_their_name_says),
-        cmocka_unit_test(pieces_make_the_whole),
-        cmocka_unit_test(a_side_is_a_whole_root),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(bench_keys, NULL, NULL)

@@ -40,8 +40,7 @@ static bf_status answer(task *t) {
     return BF_OK;
 }
 
-static void a_difference_anywhere_is_a_failure(void **unused) {
-    (void)unused;
+TEST(a_difference_anywhere_is_a_failure) {
     machine m = machine_of();
     const work w = {.whole = answer, .parts = answer};
     const task t = {.work = &w, .op = "test", .data = "", .a = {.dtype = BF_U64}};
@@ -72,8 +71,7 @@ static bf_status refused(task *t) {
     return refusal;
 }
 
-static void calls_that_all_fail_prove_nothing(void **unused) {
-    (void)unused;
+TEST(calls_that_all_fail_prove_nothing) {
     machine m = machine_of();
     const work w = {.whole = refused, .parts = refused};
     const task t = {.work = &w, .op = "test", .data = "", .a = {.dtype = BF_U64}};
@@ -96,16 +94,14 @@ static void check_rows(const work *w, const task *given, int least) {
     release(&m);
 }
 
-static void pictures_tables_and_groups_have_rows(void **unused) {
-    (void)unused;
+TEST(pictures_tables_and_groups_have_rows) {
     static const int least[] = {8, 12, 20, 3};
     int n = 0;
     for (; works_of_own[n]; n++) check_rows(works_of_own[n], &(task){.kinds = 0}, least[n]);
     assert_int_equal(n, 4);
 }
 
-static void expressions_and_states_of_many_have_rows(void **unused) {
-    (void)unused;
+TEST(expressions_and_states_of_many_have_rows) {
     static double numbers[9999];
     const bf_array all = bf_array_of(BF_F64, numbers, 9999);
     data_fill(DATA_SPECIAL, BF_F64, numbers, 9999);
@@ -118,8 +114,7 @@ static void expressions_and_states_of_many_have_rows(void **unused) {
     check_rows(&work_order, &few, 7);
 }
 
-static void keys_are_as_different_as_asked_for(void **unused) {
-    (void)unused;
+TEST(keys_are_as_different_as_asked_for) {
     enum { N = 999, DIFFERENT = 50 };
     static char keys[N * 16];
     static const bf_dtype dtypes[] = {BF_I32, BF_F64, BF_PAIR};
@@ -135,8 +130,7 @@ static void keys_are_as_different_as_asked_for(void **unused) {
     }
 }
 
-static void checksums_see_every_byte(void **unused) {
-    (void)unused;
+TEST(checksums_see_every_byte) {
     char bytes[19];
     memset(bytes, 5, sizeof bytes);
     const uint64_t sum = work_checksum(0, bytes, sizeof bytes);
@@ -148,14 +142,4 @@ static void checksums_see_every_byte(void **unused) {
     assert_true(work_checksum(1, bytes, sizeof bytes) != sum);
 }
 
-UNIT_TESTS(verify) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_difference_anywhere_is_a_failure),
-        cmocka_unit_test(calls_that_all_fail_prove_nothing),
-        cmocka_unit_test(pictures_tables_and_groups_have_rows),
-        cmocka_unit_test(expressions_and_states_of_many_have_rows),
-        cmocka_unit_test(keys_are_as_different_as_asked_for),
-        cmocka_unit_test(checksums_see_every_byte),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(verify, NULL, NULL)

@@ -101,8 +101,7 @@ static void try_problem(problem *p, bf_context *rules) {
     on_every_context(check_problem, p);
 }
 
-static void all_paths_have_the_bits_of_the_rules(void **unused) {
-    (void)unused;
+TEST(all_paths_have_the_bits_of_the_rules) {
     needs_no_threads();
     static const int64_t sizes[] = {0, 1, 2, 7, 8, 9, 63, 64, 100, 511, 513, 2047, 2049, 5000};
     bf_context *rules = make_context("generic", 1);
@@ -125,8 +124,7 @@ static void all_paths_have_the_bits_of_the_rules(void **unused) {
 }
 
 /* Pairs, powers and weights of so many elements that two threads are worth it. */
-static void threads_have_the_bits_of_the_rules(void **unused) {
-    (void)unused;
+TEST(threads_have_the_bits_of_the_rules) {
     enum { N = 1 << 18 };
     bf_context *rules = make_context("generic", 1);
     double *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
@@ -185,8 +183,7 @@ static bf_array line_of(const bf_array *x, int axis, int64_t l) {
     return line;
 }
 
-static void lines_have_the_bits_of_their_elements_alone(void **unused) {
-    (void)unused;
+TEST(lines_have_the_bits_of_their_elements_alone) {
     needs_no_threads();
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F64, BF_F32, BF_F16, BF_I32};
     static const int64_t sizes[] = {1, 3, 4, 8, 17, 64, 70, 300};
@@ -245,8 +242,7 @@ static void check_segments(bf_context *context, void *data) {
     }
 }
 
-static void segments_have_the_bits_of_their_elements_alone(void **unused) {
-    (void)unused;
+TEST(segments_have_the_bits_of_their_elements_alone) {
     needs_no_threads();
     static const int64_t most[] = {4, 30, LONGEST};
     static double a[SEGMENTS * LONGEST], b[SEGMENTS * LONGEST];
@@ -312,19 +308,9 @@ static void check_multiples(bf_context *context, void *unused) {
     assert_same_float(value_of(context, BF_WMEAN, steps, weights, 4), 1.5);
 }
 
-static void multiples_correlate_to_one(void **unused) {
-    (void)unused;
+TEST(multiples_correlate_to_one) {
     needs_no_threads();
     on_every_context(check_multiples, NULL);
 }
 
-UNIT_TESTS(joint) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_paths_have_the_bits_of_the_rules),
-        cmocka_unit_test(threads_have_the_bits_of_the_rules),
-        cmocka_unit_test(lines_have_the_bits_of_their_elements_alone),
-        cmocka_unit_test(segments_have_the_bits_of_their_elements_alone),
-        cmocka_unit_test(multiples_correlate_to_one),
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(joint, NULL, NULL)

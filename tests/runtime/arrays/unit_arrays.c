@@ -34,8 +34,7 @@ static const shape_case impossible[] = {
 };
 enum { IMPOSSIBLE = sizeof impossible / sizeof *impossible };
 
-static void shapes_beyond_all_memory_are_not_well_formed(void **unused) {
-    (void)unused;
+TEST(shapes_beyond_all_memory_are_not_well_formed) {
     for (int i = 0; i < IMPOSSIBLE; i++)
         for (int d = 0; d < DTYPE_COUNT; d++) {
             bf_array a = array_of(&impossible[i], all_dtypes[d], w->doubles);
@@ -48,8 +47,7 @@ static void shapes_beyond_all_memory_are_not_well_formed(void **unused) {
     assert_int_equal(bf_array_count(&wide), -1);
 }
 
-static void every_call_refuses_them(void **unused) {
-    (void)unused;
+TEST(every_call_refuses_them) {
     bf_context *c = w->context;
     bf_description d = {.size = sizeof d};
     bf_value v;
@@ -92,8 +90,7 @@ static void every_call_refuses_them(void **unused) {
 }
 
 /* 16 bytes each: what fits as 8-byte words may not. */
-static void pairs_are_wider_than_words(void **unused) {
-    (void)unused;
+TEST(pairs_are_wider_than_words) {
     bf_table_options set = BF_TABLE_OPTIONS(.key = BF_PAIR);
     bf_table *t = NULL;
     assert_int_equal(bf_table_create(w->context, &set, &t), BF_OK);
@@ -103,8 +100,7 @@ static void pairs_are_wider_than_words(void **unused) {
 }
 
 /* A stride between fewer than two elements is never taken: whatever it is, it is harmless. */
-static void strides_of_single_elements_do_not_matter(void **unused) {
-    (void)unused;
+TEST(strides_of_single_elements_do_not_matter) {
     const int64_t strides[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX};
     bf_julia_params params = w->params;
     for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
@@ -129,8 +125,7 @@ static void strides_of_single_elements_do_not_matter(void **unused) {
 }
 
 /* One element that stands for so many that no copy of them can be had. */
-static void copies_that_no_memory_holds_are_refused(void **unused) {
-    (void)unused;
+TEST(copies_that_no_memory_holds_are_refused) {
 #if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
     skip(); /* allocators abort there */
 #endif
@@ -149,8 +144,7 @@ static void copies_that_no_memory_holds_are_refused(void **unused) {
     assert_int_equal(bf_table_reserve(w->table, INT64_MAX), BF_E_MEMORY);
 }
 
-static void an_index_beyond_all_is_refused(void **unused) {
-    (void)unused;
+TEST(an_index_beyond_all_is_refused) {
     const bf_array *inputs[] = {&w->f64, &w->f64};
     const int64_t indices[] = {INT64_MIN, -1, INT64_MAX, ((int64_t)1 << 62) + 1};
     for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) {
@@ -160,14 +154,4 @@ static void an_index_beyond_all_is_refused(void **unused) {
     }
 }
 
-UNIT_TESTS(arrays) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes_beyond_all_memory_are_not_well_formed),
-        cmocka_unit_test(every_call_refuses_them),
-        cmocka_unit_test(pairs_are_wider_than_words),
-        cmocka_unit_test(strides_of_single_elements_do_not_matter),
-        cmocka_unit_test(copies_that_no_memory_holds_are_refused),
-        cmocka_unit_test(an_index_beyond_all_is_refused),
-    };
-    return RUN_IN_WORLD(tests);
-}
+UNIT_TESTS(arrays, make_world, destroy_world)

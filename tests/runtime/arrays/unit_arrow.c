@@ -30,8 +30,7 @@ static column *column_of(column *c, const char *format, const void *values, int6
     return c;
 }
 
-static void a_column_is_its_memory(void **unused) {
-    (void)unused;
+TEST(a_column_is_its_memory) {
     for (int i = 1; i < FORMATS; i++) {
         column c;
         bf_array a;
@@ -68,8 +67,7 @@ static void fill_bits(int pattern) {
     }
 }
 
-static void nulls_are_counted_and_left_out(void **unused) {
-    (void)unused;
+TEST(nulls_are_counted_and_left_out) {
     static double found[N];
     for (int i = 0; i < N; i++) w->doubles[i] = i;
     for (int pattern = 0; pattern < 12; pattern++) {
@@ -103,8 +101,7 @@ static void nulls_are_counted_and_left_out(void **unused) {
     }
 }
 
-static void bools_are_unpacked(void **unused) {
-    (void)unused;
+TEST(bools_are_unpacked) {
     static uint8_t packed[] = {0xa5, 0x5a, 0xff, 0x01, 0x80}, found[40];
     for (int masked = 0; masked < 2; masked++)
         for (int offset = 0; offset < 20; offset++) {
@@ -124,8 +121,7 @@ static void bools_are_unpacked(void **unused) {
         }
 }
 
-static void integers_of_128_bits(void **unused) {
-    (void)unused;
+TEST(integers_of_128_bits) {
     static const char *const names[] = {"d:38,0", "_pli128"};
     static int64_t halves[2 * 40], found[2 * 40];
     for (int i = 0; i < 2 * 40; i++) halves[i] = i % 2 ? -(i & 4) : i * 7919;
@@ -164,8 +160,7 @@ static void check_refused(const column *c, bf_status status) {
     assert_int_equal(n, 77);
 }
 
-static void others_are_refused(void **unused) {
-    (void)unused;
+TEST(others_are_refused) {
     static const char *const no_numbers[] = {"",        "n",  "u",    "U",       "z",  "tdD",
                                              "tss:UTC", "+s", "+w:3", "d:38,10", "vu", "ll"};
     column c;
@@ -200,8 +195,7 @@ static bf_status view_on(bf_context *context, int32_t type, void *event, const c
     return bf_array_from_arrow_device(context, &c->schema, &on, a, nulls);
 }
 
-static void a_column_on_a_device_is_its_memory(void **unused) {
-    (void)unused;
+TEST(a_column_on_a_device_is_its_memory) {
     static const int32_t types[] = {CPU, CUDA, CUDA_HOST, MANAGED};
     fill_bits(3);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) { /* without an event none is asked */
@@ -218,8 +212,7 @@ static void a_column_on_a_device_is_its_memory(void **unused) {
     }
 }
 
-static void other_devices_are_refused(void **unused) {
-    (void)unused;
+TEST(other_devices_are_refused) {
     static const int32_t types[] = {0, 4, 7, 8, 10, 14, 77, -1};
     column c;
     bf_array a = {.ndim = 77};
@@ -233,8 +226,7 @@ static void other_devices_are_refused(void **unused) {
     assert_int_equal(nulls, 77);
 }
 
-static void the_cpu_waits_for_no_event(void **unused) {
-    (void)unused;
+TEST(the_cpu_waits_for_no_event) {
     bf_context *cpu;
     column c;
     bf_array a;
@@ -247,8 +239,7 @@ static void the_cpu_waits_for_no_event(void **unused) {
     bf_context_destroy(cpu);
 }
 
-static void copies_go_to_arrays_of_their_kind(void **unused) {
-    (void)unused;
+TEST(copies_go_to_arrays_of_their_kind) {
     column c;
     int64_t n = 77;
     bf_array wrong_dtype = bf_array_of(BF_F32, w->floats, 4);
@@ -265,8 +256,7 @@ static void copies_go_to_arrays_of_their_kind(void **unused) {
 
 static void count_release(void *owner) { ++*(int *)owner; }
 
-static void an_array_is_given_and_comes_back(void **unused) {
-    (void)unused;
+TEST(an_array_is_given_and_comes_back) {
     for (int i = 0; i < FORMATS; i++)
         for (int n = 0; n < 20; n++) {
             bf_dtype dtype = bf_dtype_from_name(formats[i][1]);
@@ -295,8 +285,7 @@ static void an_array_is_given_and_comes_back(void **unused) {
         }
 }
 
-static void what_is_no_column_is_not_given(void **unused) {
-    (void)unused;
+TEST(what_is_no_column_is_not_given) {
     struct ArrowSchema schema = {.format = "x"};
     struct ArrowArray array = {.length = 77};
     int released = 0;
@@ -316,19 +305,4 @@ static void what_is_no_column_is_not_given(void **unused) {
     assert_string_equal(schema.format, "x");
 }
 
-UNIT_TESTS(arrow) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_column_is_its_memory),
-        cmocka_unit_test(nulls_are_counted_and_left_out),
-        cmocka_unit_test(bools_are_unpacked),
-        cmocka_unit_test(integers_of_128_bits),
-        cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(a_column_on_a_device_is_its_memory),
-        cmocka_unit_test(other_devices_are_refused),
-        cmocka_unit_test(the_cpu_waits_for_no_event),
-        cmocka_unit_test(copies_go_to_arrays_of_their_kind),
-        cmocka_unit_test(an_array_is_given_and_comes_back),
-        cmocka_unit_test(what_is_no_column_is_not_given),
-    };
-    return RUN_IN_WORLD(tests);
-}
+UNIT_TESTS(arrow, make_world, destroy_world)

@@ -25,8 +25,7 @@ static struct DLManagedTensorVersioned sound(void) {
     return t;
 }
 
-static void a_tensor_is_its_memory(void **unused) {
-    (void)unused;
+TEST(a_tensor_is_its_memory) {
     struct DLManagedTensorVersioned t = sound();
     for (int i = 0; i < CODES; i++) {
         bf_array a;
@@ -44,8 +43,7 @@ static void a_tensor_is_its_memory(void **unused) {
     }
 }
 
-static void without_strides_it_is_in_c_order(void **unused) {
-    (void)unused;
+TEST(without_strides_it_is_in_c_order) {
     struct DLManagedTensor old = {.tensor = sound().tensor};
     bf_array a;
     old.tensor.strides = NULL;
@@ -63,8 +61,7 @@ static void without_strides_it_is_in_c_order(void **unused) {
     assert_int_equal(bf_array_count(&a), 1);
 }
 
-static void memory_that_gpus_reach_is_taken(void **unused) {
-    (void)unused;
+TEST(memory_that_gpus_reach_is_taken) {
     for (int type = 0; type < 20; type++) {
         struct DLManagedTensorVersioned t = sound();
         bool taken = type == 1 || type == 2 || type == 3 || type == 13;
@@ -84,8 +81,7 @@ static void check_refused(struct DLManagedTensorVersioned t, bf_status status) {
     assert_true(strlen(bf_context_message(w->context)) > 0);
 }
 
-static void others_are_refused(void **unused) {
-    (void)unused;
+TEST(others_are_refused) {
     struct DLManagedTensorVersioned t = sound();
 #define WITH(member, value) (t = sound(), t.member = (value), t)
     check_refused(WITH(version.major, 0), BF_E_ARGUMENT);
@@ -110,8 +106,7 @@ static void others_are_refused(void **unused) {
 
 static void count_release(void *owner) { ++*(int *)owner; }
 
-static void an_array_is_given_and_comes_back(void **unused) {
-    (void)unused;
+TEST(an_array_is_given_and_comes_back) {
     for (int i = 0; i < CODES; i++) {
         bf_array a = {w->doubles + 4, (bf_dtype)codes[i][0], 2, {3, 2}, {-2, 7}}, back;
         struct DLManagedTensorVersioned *t;
@@ -132,8 +127,7 @@ static void an_array_is_given_and_comes_back(void **unused) {
     }
 }
 
-static void an_array_is_given_without_a_version(void **unused) {
-    (void)unused;
+TEST(an_array_is_given_without_a_version) {
     for (int i = 0; i < CODES; i++) {
         bf_array a = {w->doubles + 4, (bf_dtype)codes[i][0], 2, {3, 2}, {-2, 7}}, back;
         struct DLManagedTensor *t;
@@ -150,8 +144,7 @@ static void an_array_is_given_without_a_version(void **unused) {
     }
 }
 
-static void what_is_no_array_is_not_given(void **unused) {
-    (void)unused;
+TEST(what_is_no_array_is_not_given) {
     struct DLManagedTensorVersioned *t = NULL;
     int released = 0;
     bf_array a = w->f64;
@@ -168,15 +161,4 @@ static void what_is_no_array_is_not_given(void **unused) {
     t->deleter(t);
 }
 
-UNIT_TESTS(dlpack) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tensor_is_its_memory),
-        cmocka_unit_test(without_strides_it_is_in_c_order),
-        cmocka_unit_test(memory_that_gpus_reach_is_taken),
-        cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(an_array_is_given_and_comes_back),
-        cmocka_unit_test(an_array_is_given_without_a_version),
-        cmocka_unit_test(what_is_no_array_is_not_given),
-    };
-    return RUN_IN_WORLD(tests);
-}
+UNIT_TESTS(dlpack, make_world, destroy_world)

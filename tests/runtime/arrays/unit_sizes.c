@@ -20,8 +20,7 @@ typedef struct grown {
 } grown;
 enum { GROWN_ONCE = offsetof(grown, first) + sizeof(int) };
 
-static void an_older_caller_gets_the_defaults(void **unused) {
-    (void)unused;
+TEST(an_older_caller_gets_the_defaults) {
     grown read = {.second = 2}, given = {GROWN_ONCE, 1, 99};
     assert_true(BF_READ(&read, &given, first));
     assert_true(read.first == 1 && read.second == 2 && read.size == sizeof read);
@@ -34,8 +33,7 @@ static void an_older_caller_gets_the_defaults(void **unused) {
     }
 }
 
-static void an_older_caller_is_written_no_more_than_it_has(void **unused) {
-    (void)unused;
+TEST(an_older_caller_is_written_no_more_than_it_has) {
     grown written = {GROWN_ONCE, 0, 99}, found = {0, 1, 2};
     assert_true(BF_WRITE(&written, &found, first));
     assert_true(written.first == 1 && written.second == 99 && written.size == GROWN_ONCE);
@@ -161,8 +159,7 @@ static void check_read(const void *valid, size_t known, size_t least,
 #define CHECK_READ(type, last, valid, take)                                                        \
     check_read(valid, sizeof(type), BF_SIZE_TO(type, last), take)
 
-static void every_struct_that_is_read_may_be_of_another_size(void **unused) {
-    (void)unused;
+TEST(every_struct_that_is_read_may_be_of_another_size) {
     bf_histogram_options bins = BF_HISTOGRAM_OPTIONS(.bins = 5, .range = 1, .hi = 1);
     const bf_julia_params params = w->params;
     CHECK_READ(bf_options, threads, &BF_OPTIONS(.threads = 1), try_options);
@@ -177,8 +174,7 @@ static void every_struct_that_is_read_may_be_of_another_size(void **unused) {
     CHECK_READ(bf_watch, arg, &BF_WATCH(.tick = go_on), try_watch);
 }
 
-static void a_newer_caller_is_told_why(void **unused) {
-    (void)unused;
+TEST(a_newer_caller_is_told_why) {
     struct {
         bf_map_options options;
         int more;
@@ -233,8 +229,7 @@ static void check_written(size_t known, size_t least, bf_status (*write)(void *)
 }
 #define CHECK_WRITTEN(type, last, write) check_written(sizeof(type), BF_SIZE_TO(type, last), write)
 
-static void every_struct_that_is_written_may_be_of_another_size(void **unused) {
-    (void)unused;
+TEST(every_struct_that_is_written_may_be_of_another_size) {
     CHECK_WRITTEN(bf_state_info, next, write_state_info);
     CHECK_WRITTEN(bf_words_info, parts, write_words_info);
     CHECK_WRITTEN(bf_histogram_info, nan, write_histogram_info);
@@ -248,8 +243,7 @@ static void every_struct_that_is_written_may_be_of_another_size(void **unused) {
 
 /* ---- versions and layouts -------------------------------------------------------------------- */
 
-static void versions_agree(void **unused) {
-    (void)unused;
+TEST(versions_agree) {
     char text[32];
     assert_int_equal(bf_version_number(), BF_VERSION);
     snprintf(text, sizeof text, "%d.%d.%d", BF_VERSION / 10000, BF_VERSION / 100 % 100,
@@ -262,14 +256,4 @@ _Static_assert(sizeof(bf_array) == 144 && offsetof(bf_array, strides) == 80, "bf
 _Static_assert(sizeof(bf_value) == 32 && offsetof(bf_value, as) == 8, "bf_value");
 _Static_assert(sizeof(bf_aggregate) == 8, "bf_aggregate");
 
-UNIT_TESTS(sizes) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_older_caller_gets_the_defaults),
-        cmocka_unit_test(an_older_caller_is_written_no_more_than_it_has),
-        cmocka_unit_test(every_struct_that_is_read_may_be_of_another_size),
-        cmocka_unit_test(a_newer_caller_is_told_why),
-        cmocka_unit_test(every_struct_that_is_written_may_be_of_another_size),
-        cmocka_unit_test(versions_agree),
-    };
-    return RUN_IN_WORLD(tests);
-}
+UNIT_TESTS(sizes, make_world, destroy_world)

@@ -14,8 +14,7 @@
 static bf_value f64_value(double x) { return (bf_value){.dtype = BF_F64, .as.f64 = x}; }
 
 /* What Python's repr() prints, without a final ".0". */
-static void floats_look_like_python_s(void **unused) {
-    (void)unused;
+TEST(floats_look_like_python_s) {
     static const struct {
         double x;
         const char *text;
@@ -60,8 +59,7 @@ static void floats_look_like_python_s(void **unused) {
     }
 }
 
-static void narrow_floats_are_as_short_as_their_format_allows(void **unused) {
-    (void)unused;
+TEST(narrow_floats_are_as_short_as_their_format_allows) {
     char text[BF_VALUE_TEXT];
     bf_value single = {.dtype = BF_F32, .as.f32 = 0.1f};
     bf_value half = {.dtype = BF_F16, .as.bits = 0x2e66},
@@ -148,8 +146,7 @@ static int random_cases(void) {
     return 100 * (cases ? atoi(cases) : 300);
 }
 
-static void random_floats_are_shortest(void **unused) {
-    (void)unused;
+TEST(random_floats_are_shortest) {
     uint64_t rng = 1;
     for (int i = random_cases(); i > 0; i--) {
         check_shortest(BF_F64, next_random(&rng));
@@ -161,8 +158,7 @@ static void random_floats_are_shortest(void **unused) {
     }
 }
 
-static void all_floats_of_16_bits_are_shortest(void **unused) {
-    (void)unused;
+TEST(all_floats_of_16_bits_are_shortest) {
     for (unsigned bits = 0; bits < 65536; bits++) {
         check_shortest(BF_F16, bits);
         check_shortest(BF_BF16, bits);
@@ -170,8 +166,7 @@ static void all_floats_of_16_bits_are_shortest(void **unused) {
 }
 
 /* Where the exponent changes, the lower end of a float's interval is nearer than the upper one. */
-static void floats_next_to_powers_of_two_are_shortest(void **unused) {
-    (void)unused;
+TEST(floats_next_to_powers_of_two_are_shortest) {
     for (uint64_t field = 0; field < 2048; field++) {
         for (uint64_t off = 0; off < 5; off++) {
             check_shortest(BF_F64, (field << 52) + off - 2);
@@ -182,8 +177,7 @@ static void floats_next_to_powers_of_two_are_shortest(void **unused) {
     for (int bit = 0; bit < 23; bit++) check_shortest(BF_F32, 1ull << bit);
 }
 
-static void floats_next_to_powers_of_ten_are_shortest(void **unused) {
-    (void)unused;
+TEST(floats_next_to_powers_of_ten_are_shortest) {
     for (int exponent = -324; exponent <= 308; exponent++) {
         for (int digit = 1; digit <= 9; digit++) {
             char text[32];
@@ -198,8 +192,7 @@ static void floats_next_to_powers_of_ten_are_shortest(void **unused) {
     }
 }
 
-static void integers_have_every_digit(void **unused) {
-    (void)unused;
+TEST(integers_have_every_digit) {
     uint64_t rng = 2;
     mpz_t z, part;
     mpz_inits(z, part, NULL);
@@ -231,8 +224,7 @@ static void integers_have_every_digit(void **unused) {
     mpz_clears(z, part, NULL);
 }
 
-static void the_widest_values_fit_the_text(void **unused) {
-    (void)unused;
+TEST(the_widest_values_fit_the_text) {
     char text[BF_VALUE_TEXT];
     bf_value least = {.dtype = BF_I192, .as.i192 = {0, 0, 1ull << 63}};
     bf_value_format(&least, text);
@@ -252,8 +244,7 @@ static void the_widest_values_fit_the_text(void **unused) {
     assert_string_equal(text, "-128");
 }
 
-static void hexadecimal_is_what_printf_prints(void **unused) {
-    (void)unused;
+TEST(hexadecimal_is_what_printf_prints) {
     uint64_t rng = 3;
     for (int i = 0; i < 20000; i++) {
         char text[BF_VALUE_TEXT], expected[BF_VALUE_TEXT];
@@ -270,8 +261,7 @@ static void hexadecimal_is_what_printf_prints(void **unused) {
     }
 }
 
-static void conversions_say_what_does_not_fit(void **unused) {
-    (void)unused;
+TEST(conversions_say_what_does_not_fit) {
     int64_t i = 7;
     uint64_t u = 7;
     bf_value half = f64_value(0.5), big = f64_value(0x1p63), minus = f64_value(-1),
@@ -299,8 +289,7 @@ static void check_text(double x, const char *expected) {
     assert_string_equal(text, expected);
 }
 
-static void the_locale_changes_nothing(void **unused) {
-    (void)unused;
+TEST(the_locale_changes_nothing) {
     static const char *const commas[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
     char hex[BF_VALUE_TEXT];
     bool found = false;
@@ -315,8 +304,7 @@ static void the_locale_changes_nothing(void **unused) {
     assert_string_equal(hex, "0x1.8p+0");
 }
 
-static void the_rounding_mode_changes_nothing(void **unused) {
-    (void)unused;
+TEST(the_rounding_mode_changes_nothing) {
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     for (int i = 0; i < 3; i++) {
         char a[BF_VALUE_TEXT], b[BF_VALUE_TEXT];
@@ -331,8 +319,7 @@ static void the_rounding_mode_changes_nothing(void **unused) {
 }
 
 #ifdef __x86_64__
-static void flushing_subnormals_changes_nothing(void **unused) {
-    (void)unused;
+TEST(flushing_subnormals_changes_nothing) {
     char text[BF_VALUE_TEXT], hex[BF_VALUE_TEXT];
     int64_t i64;
     bf_value least = f64_value(0x1p-1074), single = {.dtype = BF_F32, .as.f32 = 0x1p-149f};
@@ -350,23 +337,4 @@ static void flushing_subnormals_changes_nothing(void **unused) {
 }
 #endif
 
-UNIT_TESTS(value) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floats_look_like_python_s),
-        cmocka_unit_test(narrow_floats_are_as_short_as_their_format_allows),
-        cmocka_unit_test(random_floats_are_shortest),
-        cmocka_unit_test(all_floats_of_16_bits_are_shortest),
-        cmocka_unit_test(floats_next_to_powers_of_two_are_shortest),
-        cmocka_unit_test(floats_next_to_powers_of_ten_are_shortest),
-        cmocka_unit_test(integers_have_every_digit),
-        cmocka_unit_test(the_widest_values_fit_the_text),
-        cmocka_unit_test(hexadecimal_is_what_printf_prints),
-        cmocka_unit_test(conversions_say_what_does_not_fit),
-        cmocka_unit_test(the_locale_changes_nothing),
-        cmocka_unit_test(the_rounding_mode_changes_nothing),
-#ifdef __x86_64__
-        cmocka_unit_test(flushing_subnormals_changes_nothing),
-#endif
-    };
-    return RUN_TESTS(tests, NULL, NULL);
-}
+UNIT_TESTS(value, NULL, NULL)
