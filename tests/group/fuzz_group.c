@@ -2,13 +2,7 @@
  * that work, and that save to the same bytes. */
 #include "tests/support/saved.h"
 
-/* Saves g to memory of the right size, the caller's to free. */
-static uint8_t *save(bf_groups *g, size_t *size) {
-    require(bf_groups_save_size(g, size) == BF_OK);
-    uint8_t *saved = malloc(*size);
-    require(saved != NULL && bf_groups_save(g, saved) == BF_OK);
-    return saved;
-}
+FUZZ_SAVED(bf_groups, bf_groups_save_size(object, size))
 
 /* Keys increase by what list says, and all results can be had. */
 static void take_results(bf_groups *g, const bf_groups_options *kind) {
@@ -47,12 +41,7 @@ static void absorb(bf_groups *g, const bf_groups_options *kind, const uint8_t *d
 
 static void use(bf_context *context, bf_groups *g, const uint8_t *data, size_t size) {
     bf_groups_options kind = {.size = sizeof kind};
-    bf_groups *back = NULL;
-    size_t saved_size;
     bf_groups_describe(g, &kind);
-    uint8_t *saved = save(g, &saved_size);
-    require(saved_size == size && memcmp(saved, data, size) == 0);
-    free(saved);
     take_results(g, &kind);
     absorb(g, &kind, data, size);
     bf_status status = bf_groups_merge(g, g);
@@ -61,21 +50,5 @@ static void use(bf_context *context, bf_groups *g, const uint8_t *data, size_t s
     status = bf_groups_retract(g, g);
     require(status == BF_E_ARGUMENT || (status == BF_OK && bf_groups_size(g) == 0));
     absorb(g, &kind, data, size);
-    saved = save(g, &saved_size);
-    require(bf_groups_load(context, saved, saved_size, &back) == BF_OK);
-    free(saved);
-    bf_groups_destroy(back);
-}
-
-static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
-    bf_groups *g = NULL;
-    bf_status status = bf_groups_load(context, data, size, &g);
-    require(status == BF_OK || status == BF_E_STATE);
-    require((status == BF_OK) == (g != NULL));
-    if (g != NULL) use(context, g, data, size);
-    bf_groups_destroy(g);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_saved(try_to_load, data, size);
+    save_and_load(context, g);
 }

@@ -4,12 +4,7 @@
 
 #include <bitfold/order.h>
 
-static uint8_t *save(const bf_quantiles *q, size_t *size) {
-    *size = bf_quantiles_save_size(q);
-    uint8_t *saved = malloc(*size);
-    require(saved != NULL && bf_quantiles_save(q, saved) == BF_OK);
-    return saved;
-}
+FUZZ_SAVED(bf_quantiles, (*size = bf_quantiles_save_size(object), BF_OK))
 
 /* Absorbs the elements that the pass lacks, or a few; at most `most`. Their bits are those of the
  * saved form, which has the bounds of ranges in it. */
@@ -52,27 +47,10 @@ static void run_passes(bf_context *context, bf_quantiles *q, const uint8_t *data
 }
 
 static void use(bf_context *context, bf_quantiles *q, const uint8_t *data, size_t size) {
-    size_t saved_size;
     int done;
-    uint8_t *saved = save(q, &saved_size);
-    require(saved_size == size && memcmp(saved, data, size) == 0);
-    free(saved);
     take_results(q);
     bf_status status = bf_quantiles_next(q, &done);
     require(status == BF_OK || status == BF_E_STATE);
     take_results(q);
     run_passes(context, q, data, size);
-}
-
-static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
-    bf_quantiles *q = NULL;
-    const bf_status status = bf_quantiles_load(context, data, size, &q);
-    require(status == BF_OK || status == BF_E_STATE);
-    require((status == BF_OK) == (q != NULL));
-    if (q != NULL) use(context, q, data, size);
-    bf_quantiles_destroy(q);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_saved(try_to_load, data, size);
 }

@@ -2,6 +2,8 @@
  * that works, and that saves to the same bytes. */
 #include "tests/support/saved.h"
 
+FUZZ_SAVED(bf_state, (*size = bf_state_save_size(object), BF_OK))
+
 static void take_results(bf_state *s) {
     for (int i = 0; i < 12; i++) {
         char text[BF_VALUE_TEXT];
@@ -16,15 +18,6 @@ static void take_results(bf_state *s) {
         bf_value_format_hex(&v, text);
         require(strlen(text) < sizeof text);
     }
-}
-
-/* Saves s to memory of the right size, the caller's to free. */
-static uint8_t *save(const bf_state *s, size_t *size) {
-    *size = bf_state_save_size(s);
-    uint8_t *saved = malloc(*size);
-    require(saved != NULL);
-    bf_state_save(s, saved);
-    return saved;
 }
 
 /* Words come back; any others are refused, or are a state's; and merging them harms nothing. */
@@ -51,10 +44,6 @@ static void use_words(bf_state *s, const bf_state_info *info, const uint8_t *dat
 static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t size) {
     double elements[6] = {1, 2, 3}; /* they have at most 16 bytes each */
     bf_state_info info = {.size = sizeof info};
-    size_t saved_size;
-    uint8_t *saved = save(s, &saved_size);
-    require(saved_size == size && memcmp(saved, data, size) == 0);
-    free(saved);
     take_results(s);
     bf_state_describe(s, &info);
     use_words(s, &info, data, size);
@@ -69,22 +58,5 @@ static void use(bf_context *context, bf_state *s, const uint8_t *data, size_t si
     status = bf_state_append(s, s);
     require(status == BF_OK || status == BF_E_OVERFLOW || status == BF_E_STATE);
     take_results(s);
-    bf_state *back = NULL;
-    saved = save(s, &saved_size);
-    require(bf_state_load(context, saved, saved_size, &back) == BF_OK);
-    free(saved);
-    bf_state_destroy(back);
-}
-
-static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {
-    bf_state *s = NULL;
-    bf_status status = bf_state_load(context, data, size, &s);
-    require(status == BF_OK || status == BF_E_STATE);
-    require((status == BF_OK) == (s != NULL));
-    if (s) use(context, s, data, size);
-    bf_state_destroy(s);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    return fuzz_saved(try_to_load, data, size);
+    save_and_load(context, s);
 }

@@ -69,4 +69,40 @@ static inline int fuzz_saved(try_saved *try_to_load, const uint8_t *data, size_t
     return 0;
 }
 
+/* The fuzzer of a type, whose saved size is told by a call on `object` and `size`: the bytes are
+ * refused, or become an object that saves to them, and that works, as use tries. save makes a saved
+ * form, for the caller to free; save_and_load sees that one is sound. */
+#define FUZZ_SAVED(type, tell_size)                                                                \
+    static void use(bf_context *context, type *object, const uint8_t *data, size_t size);          \
+    static uint8_t *save(type *object, size_t *size) {                                             \
+        require((tell_size) == BF_OK);                                                             \
+        uint8_t *saved = malloc(*size);                                                            \
+        require(saved != NULL && type##_save(object, saved) == BF_OK);                             \
+        return saved;                                                                              \
+    }                                                                                              \
+    static inline void save_and_load(bf_context *context, type *object) {                          \
+        type *back = NULL;                                                                         \
+        size_t size;                                                                               \
+        uint8_t *saved = save(object, &size);                                                      \
+        require(type##_load(context, saved, size, &back) == BF_OK);                                \
+        free(saved);                                                                               \
+        type##_destroy(back);                                                                      \
+    }                                                                                              \
+    static void try_to_load(bf_context *context, const uint8_t *data, size_t size) {               \
+        type *object = NULL;                                                                       \
+        const bf_status status = type##_load(context, data, size, &object);                        \
+        require(status == BF_OK || status == BF_E_STATE);                                          \
+        require((status == BF_OK) == (object != NULL));                                            \
+        if (object == NULL) return;                                                                \
+        size_t saved_size;                                                                         \
+        uint8_t *saved = save(object, &saved_size);                                                \
+        require(saved_size == size && memcmp(saved, data, size) == 0);                             \
+        free(saved);                                                                               \
+        use(context, object, data, size);                                                          \
+        type##_destroy(object);                                                                    \
+    }                                                                                              \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {                                 \
+        return fuzz_saved(try_to_load, data, size);                                                \
+    }
+
 #endif
