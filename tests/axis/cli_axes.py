@@ -3,7 +3,6 @@ arrays and as JSON; text as a matrix; --memory; and what is refused.
 Builds: release, asan (full)."""
 import json
 import os
-import unittest
 
 import numpy as np
 
@@ -507,7 +506,3 @@ class Refused(AxisTest):
         self.nothing(3, "shorter than its header", "sum", *axis, short)
         with open("/dev/full", "w") as full:
             self.refused(1, "No space left", "sum", *axis, self.x, stdout=full)
-
-
-if __name__ == "__main__":
-    unittest.main()

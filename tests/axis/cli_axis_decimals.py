@@ -3,7 +3,6 @@ integers of up to 38 digits, of all columns with one scale. The oracle is Python
 import json
 import os
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -171,7 +170,3 @@ class Forms(CommandTest):
         for index, slots in ((b"0\n1\n", 2), (b"0\n1\n2\n", 2), (b"0\n1\n1\n0\n", 2)):
             self.refused(3, "ind", "sum", "--index", self.write("index", index), "--slots", slots, x)
         self.refused(3, "offset 1 is 4", "sum", "--offsets", self.write("offsets", b"0\n4\n"), x)
-
-
-if __name__ == "__main__":
-    unittest.main()

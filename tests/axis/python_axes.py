@@ -550,7 +550,3 @@ class Wrong(unittest.TestCase):
         self.refused(bitfold.ArgumentError, "no indices", s.seek, 1)
         s.clear()
         self.assertEqual((len(s), s.result((2, 3)).tolist()), (6, [[0.0] * 3] * 2))
-
-
-if __name__ == "__main__":
-    unittest.main()

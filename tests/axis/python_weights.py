@@ -167,7 +167,3 @@ class Weights(unittest.TestCase):
             self.assertEqual(bitfold.std(x, weights=w, ddof=ddof), bitfold.std(whole, ddof=ddof))
             found = bitfold.var(x, weights=w, ddof=ddof, reliability=True)
             self.assertAlmostEqual(found, float(np.cov(x, aweights=w, ddof=ddof)), 14)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -185,7 +185,3 @@ class Where(unittest.TestCase):
             for options in ({"where": x > 0}, {"initial": 1}):
                 with self.assertRaisesRegex(TypeError, f"got an unexpected keyword argument '{[*options][0]}'"):
                     call(x, x, axis=0, **options)
-
-
-if __name__ == "__main__":
-    unittest.main()

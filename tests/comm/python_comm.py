@@ -182,7 +182,3 @@ class Comms(unittest.TestCase):
         comm = bitfold.Comm()
         self.assertEqual(list(comm.allreduce(np.array([[1.0], [2.0]]), terms=True)), [3.0])
         self.assertEqual(repr(comm), "Comm(rank=0, ranks=1)")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """-e: expressions of files and columns, whose values are reduced exactly."""
 import json
 import os
-import unittest
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -517,7 +516,3 @@ class Expression(CommandTest):
         rows = ["%d,%d" % (10**19 + i, i) if i % 3 else ",%d" % i for i in range(100_000)]
         text = "\n".join(["x,y", *rows, "0.1234567890123456,1\n"]).encode()
         self.assertEqual(self.result("max", "-e", "x-y", "--null-policy", "skip", stdin=text), "1e+19")
-
-
-if __name__ == "__main__":
-    unittest.main()

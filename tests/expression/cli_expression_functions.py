@@ -8,7 +8,6 @@ import json
 import os
 import random
 import re
-import unittest
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from command import SANITIZED, CommandTest, run
@@ -192,7 +191,3 @@ class Functions(CommandTest):
             for text, function in Cases(r).all():
                 wanted = {i: function({name: table[name][i] for name in table}) for i in range(rows)}
                 self.assertEqual(self.found(text, data), wanted, f"BITFOLD_SEED={seed} BITFOLD_CASES=15: {text}")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -250,8 +250,3 @@ class Random(CommandTest):
                 if kind == "n":
                     self.check_reductions(r, text, values, where, kept)
                     self.check_bins(text, values, where, kept)
-
-
-if __name__ == "__main__":
-    import unittest
-    unittest.main()

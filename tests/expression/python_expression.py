@@ -173,7 +173,3 @@ class Expression(unittest.TestCase):
         self.assertEqual(bitfold.reduce_expression("sum", "x", x=some, nan="skip"), 3)
         for op in ["dot", "describe", "median"]:
             self.assertRaises(bitfold.ArgumentError, bitfold.reduce_expression, op, "a", a=a)
-
-
-if __name__ == "__main__":
-    unittest.main()

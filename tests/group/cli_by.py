@@ -9,7 +9,6 @@ import math
 import os
 import random
 import re
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -636,7 +635,3 @@ class Patterns(TablesTest):
         self.assertIn("column 5 (w): not a number", rows("--sum", "w*", table)[1])
         wide = self.write("wide.csv", (",".join(["k"] + ["v%d" % i for i in range(70)]) + "\n" + ",".join("1" * 71) + "\n").encode())
         self.assertIn("--sum: more than 64 results", rows("--sum", "v*", wide)[1])
-
-
-if __name__ == "__main__":
-    unittest.main()

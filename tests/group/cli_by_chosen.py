@@ -4,7 +4,6 @@ import collections
 import math
 import os
 import random
-import unittest
 from fractions import Fraction
 
 from command import THREADS_ALONE, CommandTest, least_memory
@@ -188,7 +187,3 @@ class Chosen(CommandTest):
             good = f.read()
         for at in range(0, len(good), 7):
             self.refused(3, "", "merge", self.write("bad", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]))
-
-
-if __name__ == "__main__":
-    unittest.main()

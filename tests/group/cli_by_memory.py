@@ -7,7 +7,6 @@ import resource
 import signal
 import subprocess
 import time
-import unittest
 from fractions import Fraction
 
 from command import BITFOLD, SANITIZED, run
@@ -168,7 +167,3 @@ class Limited(MemoryTest):
             if child.wait() == 0:
                 os.unlink(out)
         self.assertEqual((os.listdir(spill), sorted(os.listdir(self.dir))), ([], ["spill", "t.csv"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import json
 import math
 import operator
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -216,7 +215,3 @@ class Pairs(TablesTest):
         a, b = self.save("a.npy", np.arange(3.0)), self.save("b.npy", np.arange(3, dtype="i2"))
         self.refused(3, "no dtype holds pairs of f64 and i16", "group", k, "--corr", a + ":" + b)
         self.refused(3, "it holds fewer values", "group", k, "--corr", a + ":" + self.save("c.npy", np.arange(2.0)))
-
-
-if __name__ == "__main__":
-    unittest.main()

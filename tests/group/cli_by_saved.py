@@ -2,7 +2,6 @@
 fractions and decimals say of the whole."""
 import collections
 import random
-import unittest
 
 from cli_by import CASES, LIMIT, OPERATIONS, Table, TablesTest
 from command import run
@@ -95,7 +94,3 @@ class Saved(TablesTest):
             bad = good[:at] + bytes([good[at] ^ 1 << at % 8]) + good[at + 1:]
             self.assertEqual(run("merge", self.write("bad.bfs", bad)).returncode, 3, at)
             self.assertEqual(run("merge", self.write("bad.bfs", good[:at])).returncode, 3, at)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ Builds: release, asan (full)."""
 import collections
 import os
 import random
-import unittest
 from fractions import Fraction
 
 from command import CommandTest, least_memory
@@ -85,7 +84,3 @@ class Shares(CommandTest):
             limit = ["--memory", "%dM" % (least_memory() + 1)]
             self.assertEqual(self.result(*ask, *limit, path), want, (seed, ask))
             self.assertEqual(self.result(*ask, *limit, "--checkpoint", self.path("c"), path), want, (seed, ask))
-
-
-if __name__ == "__main__":
-    unittest.main()

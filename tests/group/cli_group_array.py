@@ -4,7 +4,6 @@ Builds: release, asan (full)."""
 import collections
 import random
 import statistics
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -96,7 +95,3 @@ class Array(MemoryTest):
                 (3, "a string ends with a zero byte", "count", "--by", "z", self.write("z.jsonl", b'{"z":"a\\u0000"}\n'))]:
             self.refuse(code, message, *arguments)
         self.refuse(3, "the name of column 1 is not UTF-8", "count", "--by", "1", self.write("b.csv", b"\xff,b\nx,1\n"), "--header")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import unittest
 
 import numpy as np
 
@@ -121,7 +120,3 @@ class GroupOrder(CommandTest):
             self.assertEqual([c["values"] for c in lists[0]["columns"]], [c["values"] for c in lists[1]["columns"]])
         self.result("group", self.path("k0.npy"), "--median", self.path("v0.npy"), "--save", self.path("other.bfs"))
         self.refused(3, "other keys, or other aggregates", "merge", parts[0], self.path("other.bfs"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import os
 import random
 import re
 import statistics
-import unittest
 from fractions import Fraction
 
 from command import THREADS_ALONE, CommandTest, least_memory
@@ -149,7 +148,3 @@ class JsonKeys(CommandTest):
         self.assertEqual(self.result("count", "--number", "k", "--format", "jsonl", stdin=data), "7\t3")
         self.assertEqual(self.result("count", "--text", "k", "--json", "--format", "jsonl", stdin=data).count('"k":"'), 2)
         self.refused(3, "not a number: 'x'", "count", "--number", "k", "--format", "jsonl", stdin=data + b'{"k":"x"}\n')
-
-
-if __name__ == "__main__":
-    unittest.main()

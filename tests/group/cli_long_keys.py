@@ -4,7 +4,6 @@ parts.
 Builds: release, asan (full), tsan (full)."""
 import collections
 import random
-import unittest
 from fractions import Fraction
 
 from command import SHORT, run
@@ -255,7 +254,3 @@ class LongKeys(MemoryTest):
         path = self.write("t.csv", b"k,v\n20000000000000000001,1.5\n7,0.25\n")
         self.assertEqual(self.result("group", "--by", "k", "--sum", "v", "--json", path),
                          '{"k":7,"sum(v)":0.25}\n{"k":20000000000000000001,"sum(v)":1.5}')
-
-
-if __name__ == "__main__":
-    unittest.main()

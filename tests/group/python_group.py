@@ -550,7 +550,3 @@ class Join(unittest.TestCase):
 
     def test_dtypes_must_agree(self):
         self.assertRaises(bitfold.DtypeError, bitfold.join, np.zeros(2), np.zeros(2, "i4"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,7 +9,6 @@ import signal
 import struct
 import subprocess
 import time
-import unittest
 from decimal import Decimal
 
 import numpy as np
@@ -641,7 +640,3 @@ class Terminal(HistTest):
         done = run("hist", "--bins", 3, "--weights", weights, "--log", "-o", self.path("x.svg"), name)
         self.assertIn(done.returncode, [3, 4])
         self.assertFalse(os.path.exists(self.path("x.svg")))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import random
-import unittest
 
 import numpy as np
 
@@ -130,7 +129,3 @@ class HistBy(CommandTest):
         self.refused(3, "a figure shows 1 to 25 keys: there are 27", *ask, "-o", self.path("g.svg"), path)
         self.refused(3, "there are 0", *ask, "-o", self.path("g.svg"), "--where", "n < 0", path)
         self.assertFalse(os.path.exists(self.path("g.svg")))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -461,7 +461,3 @@ class Module(unittest.TestCase):
                 bitfold.bincount(np.array(bad))
         with self.assertRaises(bitfold.DtypeError):
             bitfold.bincount(np.array([1.0]))
-
-
-if __name__ == "__main__":
-    unittest.main()

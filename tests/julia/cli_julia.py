@@ -147,7 +147,3 @@ class Julia(CommandTest):
                     with open(name, "rb") as f:
                         files.append(f.read())
                 self.assertEqual(files[0], files[1], (more, ending))
-
-
-if __name__ == "__main__":
-    unittest.main()

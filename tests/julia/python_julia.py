@@ -54,7 +54,3 @@ class Julia(unittest.TestCase):
             bitfold.palette_colors("no such", np.zeros(1, np.uint16))
         with self.assertRaises(bitfold.Error):
             bitfold.julia(5, 5, out=np.zeros((6, 6), np.uint16))
-
-
-if __name__ == "__main__":
-    unittest.main()

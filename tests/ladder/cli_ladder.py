@@ -3,7 +3,6 @@ Builds: release, asan (full)."""
 import functools
 import json
 import re
-import unittest
 
 from command import SHORT, CommandTest, run
 
@@ -152,7 +151,3 @@ class WithGpu(CommandTest):
         lost = {row["rung"]: row["lost"] for row in map(json.loads, text.splitlines())}
         self.assertGreater(lost.pop("plain"), 0)
         self.assertEqual(set(lost.values()), {0})
-
-
-if __name__ == "__main__":
-    unittest.main()

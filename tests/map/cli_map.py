@@ -5,7 +5,6 @@ import resource
 import signal
 import subprocess
 import time
-import unittest
 
 import numpy as np
 
@@ -201,7 +200,3 @@ class Map(CommandTest):
         process.communicate()
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(os.listdir(self.dir), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -455,7 +455,3 @@ class Memory(unittest.TestCase):
         self.assertEqual(run("cast", x, to="i32", dtype="bool").tolist(), [0, 1, 1, 1])
         self.assertEqual(run("eq", x, x[::-1], dtype=["bool"] * 2).tolist(),
                          [False, True, True, False])  # fmt: skip
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -562,7 +561,3 @@ class Refused(OrderTest):
         x = self.save("x.npy", np.arange(1 << 22)[::-1])
         self.refused(2, "needs the array whole", "sort", "--axis", 0, "-j2", "--memory", small, x)
         self.assertEqual(self.lines("median", "-j2", "--memory", small, stdin=b"1\n2\n"), ["1.5"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import random
-import unittest
 from decimal import Decimal
 from fractions import Fraction
 
@@ -379,7 +378,3 @@ class Beyond(DecimalsTest):
         out = self.path("out.npy")
         self.result("sort", *LIMITED, name, "-o", out)
         self.assertEqual(np.load(out).tolist(), list(map(float, line)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -275,7 +274,3 @@ class Describe(PassesTest):
         self.refused(2, "no option: --quantiles", "sum", "--quantiles", x)
         self.refused(3, "the data hold NaN", "describe", "--quantiles", "--nan", "error",
                      self.save("n.npy", np.array([np.nan])))
-
-
-if __name__ == "__main__":
-    unittest.main()

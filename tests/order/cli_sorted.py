@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import time
-import unittest
 
 import numpy as np
 
@@ -297,7 +296,3 @@ class Wrong(SortedTest):
                 os.remove(out)
             self.assertEqual((os.listdir(spill), sorted(os.listdir(self.dir))),
                              ([], ["spill", "x.npy"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -149,7 +149,3 @@ class Callers(unittest.TestCase):
         found = takes(bitfold.sort, x)
         self.assertEqual((found.dtype, found.tolist()), (np.dtype(object), np.sort(x).tolist()))
         self.assertEqual(bitfold.argsort(x, axis=0).tolist(), [[1, 0], [0, 1]])
-
-
-if __name__ == "__main__":
-    unittest.main()

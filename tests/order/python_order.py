@@ -703,7 +703,3 @@ class Numpy(unittest.TestCase):
                 self.near(bitfold.quantile(x, 0.1, axis, keepdims), want, x)
         self.assertTrue(np.array_equal(bitfold.sort(x, None), np.sort(x, None)))
         self.assertTrue(np.array_equal(bitfold.argsort(x.T, None), np.argsort(x.T, None)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -125,7 +125,3 @@ class Values(unittest.TestCase):
         self.assertEqual(bitfold.median(ends), -0.5)
         self.assertEqual(bitfold.quantile(ends, [0, 1]).tolist(), ends.tolist())
         self.assertEqual(bitfold.median(np.arange(3) + 10**18), 10**18 + 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

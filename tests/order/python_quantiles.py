@@ -96,7 +96,3 @@ class Quantiles(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(found, [bitfold.quantile(x, Q).tolist()] * 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -96,7 +96,3 @@ class Sorter(unittest.TestCase):
             context = bitfold.Context(device="cpu", memory=LIMIT, spill=spill)
             with bitfold.Sorter("f64", context=context) as sorter, self.assertRaises(error):
                 sorter.add(self.x)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -153,7 +153,3 @@ class Docs(unittest.TestCase):
             with self.assertRaises(bitfold.NanError):
                 getattr(bitfold, name)(NAN, nan="error")
             self.assertIn("NanError", documented(name), name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -169,7 +169,3 @@ class Orders(unittest.TestCase):
         self.assertTrue(same(everywhere.sum(x, nan="skip"), -0.0))
         x = np.array([1.0, math.nan])
         self.assertTrue(same(everywhere.var(x, nan="skip", ddof=1), math.nan))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -773,7 +773,3 @@ class Nulls(unittest.TestCase):
         whole = pa.array([1.0, 2.0])  # nothing is copied where there are no NULLs
         view = views_of("skip", (whole, None), (whole, None))[1]
         self.assertEqual(view.array.data, whole.buffers()[1].address)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -635,6 +635,3 @@ class Torch(OnGpu):
 
 
 del OnGpu  # its subclasses alone are tests
-
-if __name__ == "__main__":
-    unittest.main()

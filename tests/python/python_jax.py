@@ -410,7 +410,3 @@ class Jax(unittest.TestCase):
             arrays = jax.device_put(arrays, DEVICES[0])
             with self.assertRaisesRegex(Exception, f"bitfold.jax.{name}: .*{reason}"):
                 jax.block_until_ready(jax.ffi.ffi_call(f"bitfold_{name}", results)(*arrays, **numbers))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -136,7 +136,3 @@ class Lists(unittest.TestCase):
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         lines = ["1.0 [[1, 3], [2, 1180591620717411303424]] 1.5", "Result([[2.5, 4.0], [4.5, 6.0]], dtype='f64') 1.5"]
         self.assertEqual(found.splitlines(), lines)
-
-
-if __name__ == "__main__":
-    unittest.main()

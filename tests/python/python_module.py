@@ -305,7 +305,3 @@ class Watches(unittest.TestCase):
             bitfold.max(self.X, context=context)
         context.watch(None)
         self.assertEqual(bitfold.max(self.X, context=context), self.X[-1])
-
-
-if __name__ == "__main__":
-    unittest.main()

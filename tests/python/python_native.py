@@ -485,7 +485,3 @@ class Locks(unittest.TestCase):
             self.assertIsNone(died())
         finally:
             gc.enable()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -82,7 +82,3 @@ class Sums(unittest.TestCase):
         for kind in (generate.uniform, generate.spread, generate.ties, generate.subnormal):
             x = kind(rng, "f64", 100_000)
             self.assertEqual(float(oracle.exact_sum(x, "f64")), math.fsum(x))
-
-
-if __name__ == "__main__":
-    unittest.main()

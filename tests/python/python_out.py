@@ -115,7 +115,3 @@ class Out(unittest.TestCase):
                 self.assertRaises(bitfold.DtypeError, call, days, out=np.zeros(shape, kind))
         self.assertRaises(bitfold.DtypeError, bitfold.sort, [2**70, 1], out=np.zeros(2, object))
         self.assertRaises(bitfold.DtypeError, bitfold.sort, [2, 1], out=days)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -56,7 +56,3 @@ class Programs(unittest.TestCase):
         self.need("jax")
         said = self.result(sys.executable, example("jax_exact.py"), "--steps", "5")
         self.assertTrue(said.endswith("all are the same\n"), said)
-
-
-if __name__ == "__main__":
-    unittest.main()

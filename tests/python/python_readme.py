@@ -35,7 +35,3 @@ class Readme(unittest.TestCase):
                 runner.run(test, out=said.append, clear_globs=False)
         self.assertGreater(runner.tries, 5)
         self.assertEqual(runner.failures, 0, "".join(said))
-
-
-if __name__ == "__main__":
-    unittest.main()

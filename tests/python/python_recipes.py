@@ -144,7 +144,3 @@ class Recipes(unittest.TestCase):
                 answer = find(table, log)
                 expected, found = ([list(map(plain, row)) for row in each] for each in (rows(answer), fields(shown, answer)))
                 self.assertEqual(found, expected, line)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -101,7 +101,3 @@ class Standard(unittest.TestCase):
         for name in names.split():
             self.assertTrue(callable(getattr(bitfold, name)), name)
             self.assertIn(name, bitfold.__all__)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -466,7 +466,3 @@ class Others(unittest.TestCase):
             self.assertRaises(bitfold.StateError, bitfold.Table.load, words.save() + table.save())
         groups = bitfold.Groups("u64").absorb(np.array([0], "u8"))
         self.assertRaises(bitfold.StateError, bitfold.Groups.load, words.save() + groups.save())
-
-
-if __name__ == "__main__":
-    unittest.main()

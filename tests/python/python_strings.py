@@ -206,7 +206,3 @@ class Dictionaries(unittest.TestCase):
         for found, column in zip(words.keys(), table.columns()):
             self.assertEqual(found.tolist(), column.tolist()[:2])
             self.assertEqual((found.dtype, found.scale), (column.dtype, column.scale))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -752,7 +752,3 @@ class Command(unittest.TestCase):
         done = subprocess.run([*command, "sum"], input=b"1e20\n1\n-1e20\n", capture_output=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, b"1\n"), done.stderr)
         self.assertEqual(subprocess.run([*command, "nonsense"], capture_output=True, check=False).returncode, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -229,7 +229,3 @@ class Forks(unittest.TestCase):
             for method in ("fork", "spawn"):
                 done = run_python(program, method)
                 self.assertEqual((done.stdout, done.stderr), ("10.0\n", ""))
-
-
-if __name__ == "__main__":
-    unittest.main()

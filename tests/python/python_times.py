@@ -105,7 +105,3 @@ class Times(unittest.TestCase):
                     bitfold.max(x)
                 with self.assertRaises(TypeError):
                     bitfold.sum(x)
-
-
-if __name__ == "__main__":
-    unittest.main()

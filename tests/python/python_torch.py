@@ -291,7 +291,3 @@ class Torch(unittest.TestCase):
             half = x.to(torch.bfloat16)
             self.assertEqual(bitfold.sort(half).dtype, torch.bfloat16)
             self.assertEqual(bitfold.max(half), half.max().item())
-
-
-if __name__ == "__main__":
-    unittest.main()

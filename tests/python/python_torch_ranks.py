@@ -175,7 +175,3 @@ class Ranks(unittest.TestCase):
     def test_other_operations_are_refused(self):
         with self.assertRaisesRegex(bitfold.ArgumentError, "adds"):
             bitfold.torch.all_reduce(torch.ones(1), dist.ReduceOp.MAX)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -435,7 +435,3 @@ class Operators(Torch):
             self.skipTest(f"inductor does not run: {type(error).__name__}")
         for a, b in zip(torch.compile(step, fullgraph=True)(x, index), step(x, index)):
             self.equal(a, b)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -517,7 +517,3 @@ class Models(Torch):
             return layer.weight.grad.clone()
 
         self.equal(under(checkpointed), exact.sum(0).float().expand(3, 4))
-
-
-if __name__ == "__main__":
-    unittest.main()

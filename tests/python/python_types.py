@@ -272,7 +272,3 @@ class Checker(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         expected = self.run_python(program, cwd=self.dir)
         self.assertIn("list", expected.stderr.splitlines()[-1])  # the first wrong line fails
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ whatever the threads and the parts. The oracle is Python's Decimal and Fraction.
 import json
 import os
 import random
-import unittest
 from decimal import Decimal
 from fractions import Fraction
 
@@ -273,7 +272,3 @@ class Decimals(CommandTest):
     def test_json_lines(self):
         lines = b'{"x":0.1}\n{"x":0.2}\n{"x":-0.3}\n'
         self.assertEqual(self.value("sum", "--format", "jsonl", "--column", "x", stdin=lines), "0")
-
-
-if __name__ == "__main__":
-    unittest.main()

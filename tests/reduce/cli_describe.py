@@ -5,7 +5,6 @@ import io
 import json
 import os
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -306,7 +305,3 @@ class Infer(CommandTest):
                          name + "\t\tf32\t6\t\t\t\tits header says so")
         for more in [["--save", "s"], ["--axis", 0], ["-e", "a+1"], ["--quantiles"]]:
             self.refused(2, "--infer does not go with", "describe", "--infer", *more, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import time
-import unittest
 from collections import Counter
 from fractions import Fraction
 
@@ -227,7 +226,3 @@ class DescribeTables(CommandTest):
                 self.result("describe", "--column", column, "--save", state, stdin=b"a,b\n" + part)
             want = self.result("describe", "--column", column, stdin=b"a,b\n" + first + second)
             self.assertEqual(self.result("merge", "-q", *states) + "\nnull\t2", want)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -365,7 +365,3 @@ class Verify(CommandTest):
         shares = [int(each) for each in re.findall(share % re.escape(name), error)]
         self.assertEqual(shares, sorted(shares))
         self.assertLessEqual(shares[-1], 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

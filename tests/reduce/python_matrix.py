@@ -124,7 +124,3 @@ class Matrix(unittest.TestCase):
     def test_every_result_is_the_oracle_s(self):
         for seed in range(SEED, SEED + CASES):
             self.check(seed)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -327,7 +327,3 @@ class Integers(unittest.TestCase):
         self.assertEqual(bitfold.max(data.view("V16")[::-2], dtype="i128"), 2**100)
         with self.assertRaises(bitfold.ShapeError):
             bitfold.sum(bytes(data)[:-1], dtype="i128")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -99,7 +99,3 @@ class Specials(unittest.TestCase):
             first = empty().absorb(x[b:]).absorb(x[:a])
             first.merge(empty().absorb(x[a:b]))
             self.assertEqual(first.save(), empty().absorb(x).save())
-
-
-if __name__ == "__main__":
-    unittest.main()

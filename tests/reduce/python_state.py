@@ -149,7 +149,3 @@ class Kinds(unittest.TestCase):
                 self.assertEqual(made, first)
                 made.merge(second)
                 self.assertNotEqual(made, first)
-
-
-if __name__ == "__main__":
-    unittest.main()

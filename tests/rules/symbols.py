@@ -88,7 +88,3 @@ class Symbols(unittest.TestCase):
         moved = {"runtime" + path[4:] if path.startswith("work") else path: name
                  for path, name in found.items()}
         self.assertNotEqual(wrong_calls_of_command(moved), set())
-
-
-if __name__ == "__main__":
-    unittest.main()

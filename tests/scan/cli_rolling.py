@@ -3,7 +3,6 @@
 import math
 import os
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -368,7 +367,3 @@ class Rolling(CommandTest):
         self.refused(3, "no --column", "rolling", "sum", "--window", 2, stdin=b"1,2\n3,4\n")
         self.refused(3, "not a number", "rolling", "sum", "--window", 2, "-o", self.path("out.npy"), stdin=b"1\n2\nx\n")
         self.assertFalse(os.path.exists(self.path("out.npy")))
-
-
-if __name__ == "__main__":
-    unittest.main()

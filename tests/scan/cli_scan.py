@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import unittest
 from fractions import Fraction
 from itertools import accumulate
 
@@ -151,7 +150,3 @@ class Scan(CommandTest):
         self.refused(2, "saturate", "cumsum", "--overflow", "saturate", x)
         self.refused(3, "no --column", "cumsum", stdin=b"1,2\n3,4\n")
         self.assertNotEqual(run("cummin", "--overflow", "wrap", x).returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

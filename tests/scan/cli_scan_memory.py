@@ -1,7 +1,6 @@
 """cumsum and its like, and rolling, under --memory: what they hold stays within it, or is refused.
 Builds: release, asan (full)."""
 
-import unittest
 
 import numpy as np
 
@@ -44,7 +43,3 @@ class ScanMemory(MemoryTest):
         self.refused_late("--memory does not hold", *rolling, "--column", "v", "--append", "s", stdin=lines)
         x = self.save("x.npy", np.arange(2 * 10**7))
         self.refused(2, "--memory is too small", "cumsum", "--reverse", *LIMITED, x)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import io
 import json
 import math
 import random
-import unittest
 from decimal import Decimal
 from fractions import Fraction
 
@@ -237,7 +236,3 @@ class Tables(CommandTest):
         self.refused(3, "not a number: 'paris'", "cumsum", "--column", "city", "--append", "s", stdin=TABLE)
         self.refused(3, "times have no", "cummax", "--column", "t", "--append", "s", stdin=b"t,n\n2026-01-01,2\n")
         self.refused(2, "--append is for text: this is a .npy file", "cumsum", "--column", "n", "--append", "s", x)
-
-
-if __name__ == "__main__":
-    unittest.main()

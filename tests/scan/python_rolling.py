@@ -280,7 +280,3 @@ class Forms(unittest.TestCase):
         self.assertRaises(bitfold.ArgumentError, bitfold.rolling(x, 2).var, ddof=2)
         self.assertRaises(bitfold.DtypeError, bitfold.rolling(x, 2).sum, out_dtype="i64")
         self.assertRaises(bitfold.DtypeError, bitfold.rolling, np.array(["2020-01-02"], "M8[D]"), 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -106,7 +106,3 @@ class Windows(unittest.TestCase):
         self.assertRaises(bitfold.ShapeError, windows.correlation, np.arange(3.0))
         self.assertRaises(bitfold.ArgumentError, windows.covariance, np.arange(4.0), ddof=2)
         self.assertRaises(bitfold.NanError, bitfold.rolling(np.array([1, np.nan]), 2, nan="error").covariance, np.ones(2))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -351,7 +351,3 @@ class Forms(unittest.TestCase):
         self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, overflow="saturate")
         self.assertRaises(bitfold.ArgumentError, bitfold.cumulative_sum, x, out=x[::-1])
         self.assertRaises(bitfold.EmptyError, bitfold.cumulative_min, x, exclusive=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import subprocess
-import unittest
 from fractions import Fraction
 
 from command import BITFOLD, SANITIZED, CommandTest, least_memory, run
@@ -166,7 +165,3 @@ class Keys(CommandTest):
         ]:
             for memory in ([], ["--memory", LIMIT]):
                 self.refused(code, why, "join", a, b, "--on", on, *memory)
-
-
-if __name__ == "__main__":
-    unittest.main()

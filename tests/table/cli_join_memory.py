@@ -4,7 +4,6 @@ import collections
 import os
 import random
 import resource
-import unittest
 
 from memory import LIMITED, MIB, SHARE, MemoryTest
 
@@ -95,7 +94,3 @@ class Limited(MemoryTest):
         full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MIB // 2, MIB // 2))
         self.refused(1, "cannot write a temporary file: File too large", *command, spill, preexec_fn=full)
         self.assertEqual((os.listdir(spill), sorted(os.listdir(self.dir))), ([], ["spill", "t.csv"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import os
 import random
 import re
 import subprocess
-import unittest
 
 import numpy as np
 
@@ -503,7 +502,3 @@ class Rules(CommandTest):
         self.refused(1, "too many rows go together", "join", same, same, "--on", "k")
         self.assertEqual(self.result("join", same, same, "--on", "k", "--how", "semi", "--take", "k"),
                          "\n".join("1" * 300000))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import random
-import unittest
 from fractions import Fraction
 
 from command import SANITIZED, CommandTest, least_memory, run
@@ -141,7 +140,3 @@ class Where(CommandTest):
             for more in ([], ["--memory", LIMIT]):
                 self.refused(code, why, "join", a, b, "--on", "k", "--how", how, "--where", where, *more)
         self.refused(2, "--where needs --on", "join", a, b, "--where", "x > 1")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -421,7 +421,3 @@ class Devices(TablesTest):
             self.assertEqual(self.result(*line, "--device", "cuda"), self.result(*line))
             found = json.loads(self.result(*line, "--device", "cuda", "--json"))
             self.assertEqual(found["device"][:5], "cuda:")
-
-
-if __name__ == "__main__":
-    unittest.main()

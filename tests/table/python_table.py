@@ -548,7 +548,3 @@ class Errors(unittest.TestCase):
         self.assertTrue(np.array_equal(np.asarray(got), values))
         self.assertTrue(np.asarray(found).all())
         self.assertTrue(math.isclose(table[5], 5))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -257,7 +257,3 @@ class Started(CommandTest):
         julia = set(re.findall(r"^  .{3} (--[a-z0-9-]+)", self.result("julia", "--help=all"), re.M))
         self.assertEqual(julia - shown, {"--output", "--format-out", "--json", "--frames", "--c-path", "--view"})
         self.assertEqual(shown - julia, set())
-
-
-if __name__ == "__main__":
-    unittest.main()

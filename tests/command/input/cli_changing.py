@@ -8,7 +8,6 @@ import random
 import shutil
 import subprocess
 import time
-import unittest
 
 import numpy as np
 
@@ -149,7 +148,3 @@ class ChangingFile(CommandTest):
 
     def test_passes_are_read_or_refused(self):
         self.check_cases(PASSES, RUNS // 4)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ total, counts and groups of one by another, parts that are saved and merged, joi
 BITFOLD_CASES columns are tried; BITFOLD_SEED is the first seed."""
 import math
 import os
-import unittest
 from fractions import Fraction
 
 from columns import GAPS, Column, Numbers, Refused, grouped, joined_keys, rounded, together
@@ -176,7 +175,3 @@ class Files(WaysTest):
                 return 0
         self.check(["dot", *names], want + "\n")
         return 2
-
-
-if __name__ == "__main__":
-    unittest.main()

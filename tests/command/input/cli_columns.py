@@ -4,7 +4,6 @@ limits of memory. BITFOLD_CASES columns are tried; BITFOLD_SEED is the first see
 import json
 import math
 import os
-import unittest
 
 from columns import GAPS, Column, Numbers, Refused, grouped, joined_keys, rounded, together
 from command import SANITIZED, SHORT
@@ -425,7 +424,3 @@ class Columns(WaysTest):
                              [counts, below, above, nan], what)
 
         self.on_column(case, name, ["hist", "--json", "--edges=" + given], want)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -392,7 +392,3 @@ class Hdf5(Containers):
             done = run("sum", self.write("bad.h5", data[:at] + b"\xff\0\xff" + data[at + 3:]))
             self.assertIn(done.returncode, [0, 3])
         self.refused(3, "HDF5's library cannot read it: ", "sum", self.write("bad.h5", data[:-500]))
-
-
-if __name__ == "__main__":
-    unittest.main()

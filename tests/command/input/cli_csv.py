@@ -836,7 +836,3 @@ class OneColumn(CommandTest):
         self.assertEqual(self.result("sum", "--column", "b", stdin=b"\na,b\n\n1,2\n\n"), "2")
         self.assertEqual(self.result("count", "--by", "b", stdin=b"a b\n\n1 2\n\n"), "2\t1")
         self.assertEqual(self.result("sum", "--header", "--delimiter", " ", stdin=b"v\n1\n\n2\n"), "3")
-
-
-if __name__ == "__main__":
-    unittest.main()

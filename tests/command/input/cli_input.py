@@ -10,7 +10,6 @@ import subprocess
 import tarfile
 import threading
 import time
-import unittest
 import zipfile
 
 import numpy as np
@@ -424,7 +423,3 @@ class ShrinkingFile(CommandTest):
             fifo.write(b"2\n" * self.N)
         out, error = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out, error), (0, b"%d\n" % (3 * self.N), b""))
-
-
-if __name__ == "__main__":
-    unittest.main()

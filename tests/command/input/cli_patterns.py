@@ -2,7 +2,6 @@
 import fnmatch
 import os
 import random
-import unittest
 
 from command import SANITIZED, CommandTest, run
 
@@ -71,7 +70,3 @@ class Patterns(CommandTest):
     def test_keys_of_json_lines_are_matched(self):
         path = self.write("x.jsonl", b'{"a1":1,"b":2,"a2":3}\n')
         self.assertEqual(run("sum", "--column", "a*", path).stdout, b"a1\t1\na2\t3\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

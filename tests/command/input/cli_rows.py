@@ -5,7 +5,6 @@ import os
 import random
 import resource
 import subprocess
-import unittest
 
 import numpy as np
 
@@ -239,7 +238,3 @@ class Memory(RowsTest):
         for command, chunks in [(["sum"], floats), (["sum"], whole), (["count"], floats),
                                 (["hist", "--range", "0:100", "--bins", 5], floats)]:
             self.assertLess(self.peak(*command, "-j", 2, chunks=chunks), 64, command)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import random
 import struct
 import subprocess
 import threading
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -398,7 +397,3 @@ class LongLines(CommandTest):
         name = self.write("x", b"1," * most + b"5\n")
         self.refused(3, "x:1: a row of %d fields: more than %d" % (most + 1, most), "sum",
                      "--column", 1, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -515,8 +515,3 @@ class Times(CommandTest):
         self.assertEqual(self.lines("hist", "--tsv", "--bins", "1", "--range", "2026-01-01:2026-01-02", array),
                          ["2026-01-01T00:00:00\t2026-01-02T00:00:00\t1"])
         self.out("hist", "--range", "2026-01-01T00:00:00.0001:2026-01-02", array, code=2)
-
-
-if __name__ == "__main__":
-    import unittest
-    unittest.main()

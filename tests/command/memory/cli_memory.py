@@ -3,7 +3,6 @@ Builds: release, asan (full), tsan (full)."""
 import json
 import os
 import resource
-import unittest
 
 import numpy as np
 
@@ -267,7 +266,3 @@ class Limits(MemoryTest):
     def test_what_cannot_be_done_says_so(self):
         values = self.save("x.npy", np.arange(4 * MIB))
         self.refused(1, "out of memory", "hist", "--bins", 10 ** 8, *LIMITED, values)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 to it, gives what it gives without one, and never fails where a smaller limit would do.
 Builds: release, asan, tsan (full)."""
 import random
-import unittest
 
 import numpy as np
 
@@ -88,7 +87,3 @@ class Threads(MemoryTest):
         for table in tables:
             name = self.write("t.csv", "\n".join(table).encode())
             self.all_limits("group", "--by", "k", "--median", "v", "--quantile", "9:v", "--total", name)
-
-
-if __name__ == "__main__":
-    unittest.main()

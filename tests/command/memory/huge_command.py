@@ -1,7 +1,6 @@
 """The command on more than 2^31 elements: of sparse files, mapped and piped, and of text."""
 import subprocess
 import threading
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -156,7 +155,3 @@ class Streams(Huge):
 
         self.assertEqual(self.ask("sum", feed=feed), str(FAR + 5))
         self.assertEqual(self.ask("argmax", feed=feed), str(FAR))
-
-
-if __name__ == "__main__":
-    unittest.main()

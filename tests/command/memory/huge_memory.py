@@ -5,7 +5,6 @@ import random
 import resource
 import subprocess
 import sys
-import unittest
 
 import numpy as np
 
@@ -128,7 +127,3 @@ class Huge(CommandTest):
             if done.returncode == 0:
                 os.remove(self.path("out"))
         self.assertGreater(full, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -310,7 +310,3 @@ class LateKeys(CommandTest):
         self.assertEqual(self.result("join", "--on", "a", "--take", "z", path, other), "z")
         self.assertEqual(self.result("join", "--on", "a", "--how", "semi", other, path).split("\t"), ["9", "z"])
         self.assertEqual(len(self.result("describe", "--column", "a,b", "--tsv", path).split("\n")), 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

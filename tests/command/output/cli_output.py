@@ -235,7 +235,3 @@ class Terminal(CommandTest):
         table = self.shown("describe", "--axis", 0, "--column", "total", "t.csv").splitlines()
         self.assertEqual(table[0].split(), ["index", *names])
         self.assertEqual(len(table[0]), len(table[1]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import math
 import os
 import random
 import struct
-import unittest
 from collections import Counter, defaultdict
 from decimal import Decimal
 
@@ -256,7 +255,3 @@ class RoundTrips(CommandTest):
             self.assertEqual([row[-1] for row in found], [name] * 2)
             self.assertEqual([o["file"] for o in self.again(form, text, "unique", "--by", "file", *[
                 "--header"][:form != "--jsonl"])], [name])
-
-
-if __name__ == "__main__":
-    unittest.main()

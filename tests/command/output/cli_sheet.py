@@ -8,7 +8,6 @@ import random
 import re
 import subprocess
 import unicodedata
-import unittest
 
 import numpy as np
 
@@ -346,7 +345,3 @@ class Commands(CommandTest):
             self.assertTrue(self.result(*more, "--csv", *limit, name) == want)
         want = self.result("group", name, "--sum", name, "--markdown")
         self.assertTrue(self.result("group", name, "--sum", name, "--markdown", *limit) == want)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import random
-import unittest
 from fractions import Fraction
 
 import numpy as np
@@ -404,7 +403,3 @@ class Pairs(CommandTest):
         self.refused(2, "two files are needed, not 1", "corr", "--axis", 0, table)
         for name in "slope", "intercept", "r2", "wmean", "wvar", "wstd":
             self.refused(2, "unknown command", name, shorter, shorter)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -206,7 +206,3 @@ class Pages(CommandTest):
             text = re.sub(".\b", "", done.stdout.decode())
             self.assertIn("bitfold", text)
             self.assertEqual(re.findall(r"(?<![\w\"'*?/])\.[A-Z][a-z]\b.*", text), [], name)
-
-
-if __name__ == "__main__":
-    unittest.main()

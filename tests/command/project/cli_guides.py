@@ -172,7 +172,3 @@ class Pages(unittest.TestCase):
                     for link in re.findall(r'(?:href|src)="(?!https?:|mailto:)([^"#?]+)', f.read()):
                         place = os.path.join(html, os.path.dirname(name), link)
                         self.assertTrue(os.path.exists(place), (name, link))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -58,7 +58,3 @@ class Headers(unittest.TestCase):
         for name, declaration in declarations().items():
             if re.search(r"\bvoid\s+bf_", declaration) and re.search(OBJECTS, declaration):
                 self.assertRegex(name, "_(destroy|free)$")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -386,7 +386,3 @@ class Packages(Installed):
         call("tar", "xf", package, "-C", self.dir)
         command, = glob.glob(self.path("bitfold-*/bin/bitfold"))
         self.assertEqual(self.run_here(command, "--version"), self.result("--version") + "\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

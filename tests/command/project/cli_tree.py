@@ -188,7 +188,3 @@ class Runner(unittest.TestCase):
             done = self.run_tests("class T(unittest.TestCase):\n    def test(self): pass\n",
                                   BITFOLD_CASES=cases)
             self.assertEqual(done.returncode, 2, cases)
-
-
-if __name__ == "__main__":
-    unittest.main()

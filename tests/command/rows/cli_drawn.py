@@ -3,7 +3,6 @@ Builds: release, asan (full), tsan (full)."""
 import csv
 import io
 import math
-import unittest
 
 from command import SHORT, CommandTest, run
 
@@ -109,7 +108,3 @@ class Drawn(CommandTest):
         self.assertEqual(run("sample", stdin=b"1\n").returncode, 2)
         for more in [["--seed", "-1"], ["--seed", "x"], ["-n", "0"], ["--by", "1"], ["--take", "z"]]:
             self.assertNotEqual(run("shuffle", *more, stdin=b"1\n").returncode, 0, more)
-
-
-if __name__ == "__main__":
-    unittest.main()

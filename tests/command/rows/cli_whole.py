@@ -5,7 +5,6 @@ import io
 import json
 import os
 import random
-import unittest
 from fractions import Fraction
 
 from command import SANITIZED, CommandTest, run
@@ -224,7 +223,3 @@ class Whole(CommandTest):
         self.assertEqual(done.returncode, 3)
         self.assertIn(b":3: 3 fields", done.stderr)
         self.assertFalse(os.path.exists(self.path("o.csv")))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """sort --by, top --by, sample and shuffle of more rows than --memory holds, against Python's sorted.
 Builds: release (full), asan (full), tsan (full)."""
 import random
-import unittest
 
 from memory import SHARE, MemoryTest
 
@@ -58,7 +57,3 @@ class Limited(MemoryTest):
         path = self.write("long.csv", ("n,x\n" + "\n".join(rows)).encode())
         self.check(["n,x"] + sorted(rows, key=lambda row: int(row.split(",")[0])), "sort", "--by", "n", path, limit=160)
         self.check(["n,x"] + sorted(rows, key=lambda row: row.split(",")[1][0]), "sort", "--by", "x", path, limit=160)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-import unittest
 
 from command import CommandTest
 from documents import ROOT
@@ -160,7 +159,3 @@ class Table(CommandTest):
             {**point, "dtype": "f64", "data": "2^20", "per_second": 7e10})
         self.assertIn("Goals reached: 2 of 3\n- group u32 zipf 268435456 rows host beside 2^20: "
                       "0.45 of 0.5\n", text)
-
-
-if __name__ == "__main__":
-    unittest.main()

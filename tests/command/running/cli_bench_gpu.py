@@ -1,7 +1,6 @@
 """bench --device: what it says of a GPU, where there is one, and that it says why there is none."""
 import json
 import sys
-import unittest
 
 from command import CommandTest, run
 
@@ -99,7 +98,3 @@ class BenchGpu(CommandTest):
         for row in self.measure("--sizes", "4KiB", "--compare", self.write("o", text.encode()),
                                 "dot"):
             self.assertEqual(row["compared_by"], "gbps")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,7 +10,6 @@ import resource
 import signal
 import subprocess
 import time
-import unittest
 
 import numpy as np
 
@@ -299,7 +298,3 @@ class Refusals(CheckpointTest):
         done = run(*arguments, "--checkpoint", self.file)
         self.assertEqual((done.returncode, done.stdout), (3, b""))
         return done.stderr.decode()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import time
-import unittest
 
 import numpy as np
 
@@ -493,7 +492,3 @@ class Stack(CommandTest):
             shell = ["sh", "-c", 'ulimit -s 128; exec "$0" "$@"', BITFOLD, *arguments]
             done = subprocess.run(shell, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 0, (arguments, done.stderr))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import unittest
 
 import numpy as np
 
@@ -278,7 +277,3 @@ class Compare(CommandTest):
         for percent in ["-1", "5%%", "x", "101", "nan"]:
             self.refused(2, "not a percentage", *self.QUICK, "--compare", "x", "--fail-above",
                          percent)
-
-
-if __name__ == "__main__":
-    unittest.main()

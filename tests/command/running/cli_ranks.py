@@ -469,7 +469,3 @@ class Failures(RanksTest):
     def files(self):
         return [name for name in os.listdir(self.dir) if name.startswith("work.") and
                 not name.endswith(".new")]
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -385,7 +385,3 @@ class Calls(unittest.TestCase):
         found, wanted = bitfold.linregress(x, y), stats.linregress(x, y)
         for name in ("slope", "intercept", "rvalue"):
             np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-9)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -330,7 +330,3 @@ class Integers(unittest.TestCase):
         self.assertEqual(len(table), 0)
         with self.assertRaises(ValueError):
             bitfold.Table("pair").add((1,))
-
-
-if __name__ == "__main__":
-    unittest.main()

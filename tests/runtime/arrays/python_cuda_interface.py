@@ -168,7 +168,3 @@ class CudaArrays(unittest.TestCase):
         self.assertEqual(bitfold.sum(negated.resolve_neg()), -bitfold.sum(x))
         with self.assertRaises(RuntimeError):
             bitfold.sum(x.requires_grad_())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -73,7 +73,3 @@ class Table(unittest.TestCase):
                     rest = (2 ** (fraction + 2) - 1) * factor % 1
                     if rest:
                         self.assertGreater(min(rest, 1 - rest), Fraction(2) ** -66)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -44,7 +44,3 @@ class Text(unittest.TestCase):
                     np.format_float_scientific(np.float64(found), trim="-"),
                     np.format_float_scientific(x, trim="-"),
                 )
-
-
-if __name__ == "__main__":
-    unittest.main()
