@@ -84,13 +84,12 @@ TEST(short_arrays_have_the_results_of_states) {
     rules = make_context("generic", 1);
     for (int i = 0; bf_isa_name(i); i++) {
         if (!bf_isa_available(i)) continue;
-        bf_context *context = make_context(bf_isa_name(i), 1);
+        OWN(bf_context) *context = make_context(bf_isa_name(i), 1);
         uint64_t rng = 1;
         for (int64_t n = 0; n <= 130; n++) check_length(context, n, &rng);
         for (int k = 0; k < 60; k++)
             check_length(context, (int64_t)(next_random(&rng) % 2001), &rng);
         for (int64_t n = 16382; n < 16387; n++) check_length(context, n, &rng);
-        bf_context_destroy(context);
     }
     bf_context_destroy(rules);
 }
@@ -100,7 +99,7 @@ TEST(what_a_sample_misses_is_found) {
     static double x[4096];
     static const double outliers[] = {0x1p300, 0x1p-300, 0x1p60, 0x1p-1074, NAN, -INFINITY};
     rules = make_context("generic", 1);
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     const bf_array a = bf_array_of(BF_F64, x, 4096);
     for (int k = 0; k < 6; k++) {
         fill(BF_F64, x, 4096, KIND_NARROW, (uint64_t)k);
@@ -108,7 +107,6 @@ TEST(what_a_sample_misses_is_found) {
         for (int op = BF_SUM; op <= BF_DESCRIBE; op++)
             check_call(context, (bf_reduction)op, &a, &a, &BF_REDUCE_OPTIONS(.ddof = 1));
     }
-    bf_context_destroy(context);
     bf_context_destroy(rules);
 }
 

@@ -102,14 +102,13 @@ static void check_problem(bf_context *context, void *data) {
 
 TEST(every_fibre_has_its_own_result) {
     needs_no_threads();
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (uint64_t i = 0; i < CASES; i++) {
         problem p;
         make_problem(&p, context, i);
         on_every_context(check_problem, &p);
         free_problem(&p);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- large arrays: several threads, over fibres and within them ------------------------------ */
@@ -299,7 +298,7 @@ TEST(sums_of_columns_know_their_edges) {
 TEST(a_call_says_its_strategy) {
     float data[64 * 48] = {1}, results[48];
     const int axis = 0;
-    bf_context *context;
+    OWN(bf_context) *context = NULL;
     bf_options options = {.size = sizeof options, .device = "cpu"};
     bf_array a = {data, BF_F32, 2, {64, 48}, {48, 1}}, to = bf_array_of(BF_F32, results, 48);
     const bf_reduce_options f32 = BF_REDUCE_OPTIONS(.out_dtype = BF_F32);
@@ -311,7 +310,6 @@ TEST(a_call_says_its_strategy) {
     bf_value value;
     assert_int_equal(bf_reduce(context, BF_SUM, &a, &f32, &value), BF_OK);
     assert_string_equal(bf_context_strategy(context), "");
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(axes, NULL, NULL)

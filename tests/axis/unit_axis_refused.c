@@ -228,13 +228,12 @@ TEST(memory_that_is_missing) {
     skip();
 #endif
     for (; status == BF_E_MEMORY; failed++) {
-        bf_context *fresh = make_context(NULL, 1);
+        OWN(bf_context) *fresh = make_context(NULL, 1);
         soil();
         atomic_store(&until_failure, failed);
         status = bf_reduce_index(fresh, BF_PROD, &matrix, &index, NULL, &out, NULL);
         atomic_store(&until_failure, -1);
         if (status != BF_OK) assert_clean();
-        bf_context_destroy(fresh);
     }
     assert_int_equal(status, BF_OK);
     assert_true(failed > 5);

@@ -174,14 +174,13 @@ static void check_problem(bf_context *context, void *data) {
 
 TEST(every_slot_has_its_own_result) {
     needs_no_threads();
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (uint64_t i = 0; i < CASES; i++) {
         problem p;
         make_problem(&p, context, i);
         on_every_context(check_problem, &p);
         free_problem(&p);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- large: several threads, a giant among small segments ------------------------------------ */

@@ -440,7 +440,7 @@ TEST(a_long_fibre_has_the_bits_of_an_array) {
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
         const int axis = 0;
         const bool pairs = ops[k] == BF_DOT;
-        bf_states *s;
+        OWN(bf_states) *s = NULL;
         bf_value v;
         int64_t found;
         bf_array a = bf_array_of(BF_I32, data, N), b = bf_array_of(BF_I32, other, N);
@@ -460,7 +460,6 @@ TEST(a_long_fibre_has_the_bits_of_an_array) {
         }
         assert_int_equal(bf_states_result(s, &wraps, &to, NULL), BF_OK);
         assert_int_equal(found, pairs ? (int64_t)v.as.i192[0] : v.as.i64);
-        bf_states_destroy(s);
     }
     free(data);
     free(other);
@@ -476,7 +475,7 @@ TEST(places_that_do_not_suit_are_refused) {
     const int axis = 0;
     bf_context *c = contexts[1];
     for (int k = 0; k < 3; k++) {
-        bf_states *s, *other;
+        OWN(bf_states) *s = NULL, *other = NULL;
         size_t size;
         assert_int_equal(bf_states_create(c, ops[k], BF_F64, 2, &s), BF_OK);
         assert_int_equal(bf_states_create(c, ops[k], BF_F64, 2, &other), BF_OK);
@@ -493,18 +492,14 @@ TEST(places_that_do_not_suit_are_refused) {
         assert_int_equal(counts[0], ops[k] == BF_PROD ? 3 : 6);
         if (ops[k] == BF_PROD) assert_saved(s, bytes, size);
         free(bytes);
-        bf_states_destroy(s);
-        bf_states_destroy(other);
     }
-    bf_states *sum, *dot;
+    OWN(bf_states) *sum = NULL, *dot = NULL;
     assert_int_equal(bf_states_create(c, BF_SUM, BF_F64, 2, &sum), BF_OK);
     assert_int_equal(bf_states_create(c, BF_DOT, BF_F64, 2, &dot), BF_OK);
     assert_int_equal(bf_states_seek(sum, &to_leaf), BF_E_ARGUMENT);
     assert_int_equal(bf_states_seek(dot, &to_leaf), BF_E_ARGUMENT);
     assert_int_equal(bf_states_absorb_axes(dot, &pairs, &axis, 1), BF_E_ARGUMENT);
     assert_int_equal(bf_states_absorb_pair_axes(sum, &pairs, &pairs, &axis, 1), BF_E_ARGUMENT);
-    bf_states_destroy(sum);
-    bf_states_destroy(dot);
 }
 
 /* Empty states that were sought keep their place beside others that are empty; a product of floats
@@ -520,7 +515,7 @@ TEST(sought_states_keep_their_place) {
     const bf_array pairs = {x, BF_F64, 2, {1, 2}, {2, 1}}, out = bf_array_of(BF_I64, found, 2);
     const int axis = 0;
     for (int k = 0; k < 3; k++) {
-        bf_states *s, *other;
+        OWN(bf_states) *s = NULL, *other = NULL;
         assert_int_equal(bf_states_create(contexts[0], ops[k], BF_F64, 2, &s), BF_OK);
         assert_int_equal(bf_states_create(contexts[0], ops[k], BF_F64, 2, &other), BF_OK);
         assert_int_equal(bf_states_seek(s, &to_leaf), BF_OK);
@@ -535,8 +530,6 @@ TEST(sought_states_keep_their_place) {
             assert_int_equal(found[0], 0);
             assert_int_equal(found[1], 4096);
         }
-        bf_states_destroy(s);
-        bf_states_destroy(other);
     }
 }
 
@@ -647,7 +640,7 @@ TEST(wrong_arguments_are_refused) {
 
 /* Bytes that no states save. */
 TEST(wrong_bytes_are_refused) {
-    bf_states *s = NULL, *loaded = NULL;
+    OWN(bf_states) *s = NULL, *loaded = NULL;
     size_t size;
     assert_int_equal(bf_states_create(contexts[0], BF_VAR, BF_F64, MANY, &s), BF_OK);
     assert_int_equal(absorb_far(s, ROWS), BF_OK);
@@ -664,8 +657,6 @@ TEST(wrong_bytes_are_refused) {
     assert_int_equal(bf_states_describe(loaded, &info), BF_OK);
     assert_true(info.op == BF_VAR && info.dtype == BF_F64 && info.count == MANY);
     free(bytes);
-    bf_states_destroy(s);
-    bf_states_destroy(loaded);
 }
 
 UNIT_TESTS(states, make_contexts, destroy_contexts)

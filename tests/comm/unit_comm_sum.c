@@ -39,8 +39,8 @@ TEST(every_isa_adds_alike) {
             make_sum_problem(&p, all_dtypes[d], (data_kind)k, 1500, 3 + k);
             char *out = malloc((size_t)p.n * 8);
             for (int i = 0; bf_isa_name(i) != NULL; i++) {
-                bf_context *context = NULL;
-                bf_comm *comm = NULL;
+                OWN(bf_context) *context = NULL;
+                OWN(bf_comm) *comm = NULL;
                 const bf_options o = BF_OPTIONS(.device = "cpu", .isa = bf_isa_name(i));
                 if (!bf_isa_available(i)) continue;
                 assert_int_equal(bf_context_create(&o, &context), BF_OK);
@@ -50,8 +50,6 @@ TEST(every_isa_adds_alike) {
                                  p.overflows ? BF_E_OVERFLOW : BF_OK);
                 if (!p.overflows)
                     assert_memory_equal(out, p.expected, (size_t)p.n * bf_dtype_size(p.dtype));
-                bf_comm_destroy(comm);
-                bf_context_destroy(context);
             }
             free(out);
             free_sum_problem(&p);

@@ -229,8 +229,8 @@ TEST(every_key_has_its_number_and_rank) {
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 4 ? 1 : 5)
         for (int threads = 1; threads <= 4; threads += 3) {
             const int64_t n = used % 2 ? ROWS : ROWS / 3;
-            bf_context *context = context_of(threads);
-            bf_dictionary *d = dictionary_of(context, used);
+            OWN(bf_context) *context = context_of(threads);
+            OWN(bf_dictionary) *d = dictionary_of(context, used);
             find_answer(used, n);
             for (int64_t at = 0, some; at < n; at += some) {
                 some = threads == 1 ? n : 1 + at * 2;
@@ -239,8 +239,6 @@ TEST(every_key_has_its_number_and_rank) {
             }
             assert_memory_equal(numbers, wanted.numbers, (size_t)n * sizeof *numbers);
             check_ranks(d);
-            bf_dictionary_destroy(d);
-            bf_context_destroy(context);
         }
 }
 
@@ -249,8 +247,8 @@ static void check_cycle(int count, const bf_dtype kinds[], const bf_column *cons
                         int64_t different) {
     static int64_t given[1 << 17];
     for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
-        bf_context *context = context_of(threads);
-        bf_dictionary *d = NULL;
+        OWN(bf_context) *context = context_of(threads);
+        OWN(bf_dictionary) *d = NULL;
         const bf_array out = bf_array_of(BF_I64, given, n);
         assert_int_equal(bf_dictionary_create(context, count, kinds, &d), BF_OK);
         for (int again = 0; again < 2; again++) {
@@ -258,8 +256,6 @@ static void check_cycle(int count, const bf_dtype kinds[], const bf_column *cons
             for (int64_t i = 0; i < n; i++) assert_int_equal(given[i], i % different);
         }
         assert_int_equal(bf_dictionary_size(d), different);
-        bf_dictionary_destroy(d);
-        bf_context_destroy(context);
     }
 }
 
@@ -309,8 +305,8 @@ TEST(columns_are_given_back) {
     static int64_t found[ROWS], some[3] = {2, 0, 2};
     static char there[ROWS];
     const unsigned used = 0x3d; /* without the floats, whose -0 becomes +0 */
-    bf_context *context = context_of(2);
-    bf_dictionary *d = dictionary_of(context, used), *lone = dictionary_of(context, 1);
+    OWN(bf_context) *context = context_of(2);
+    OWN(bf_dictionary) *d = dictionary_of(context, used), *lone = dictionary_of(context, 1);
     find_answer(used, ROWS);
     encode(d, used, 0, ROWS, BF_I64);
     check_strings(d, 0, 0);
@@ -341,16 +337,13 @@ TEST(columns_are_given_back) {
     find_answer(1, ROWS);
     encode(lone, 1, 0, ROWS, BF_I64);
     check_strings(lone, 0, 0);
-    bf_dictionary_destroy(d);
-    bf_dictionary_destroy(lone);
-    bf_context_destroy(context);
 }
 
 TEST(floats_are_given_back_as_keys) {
     double in[] = {-0.0, NAN, -NAN, 0.0, 2}, values[3];
     int64_t out[5];
-    bf_context *context = context_of(1);
-    bf_dictionary *d = dictionary_of(context, 2);
+    OWN(bf_context) *context = context_of(1);
+    OWN(bf_dictionary) *d = dictionary_of(context, 2);
     const bf_array x = bf_array_of(BF_F64, in, 5), y = bf_array_of(BF_I64, out, 5);
     const bf_array keys = bf_array_of(BF_F64, values, 3);
     const bf_column column = {.size = sizeof column, .numbers = &x};
@@ -358,14 +351,12 @@ TEST(floats_are_given_back_as_keys) {
     assert_memory_equal(out, ((int64_t[]){0, 1, 1, 0, 2}), sizeof out);
     assert_int_equal(bf_dictionary_values(d, 0, NULL, &keys, NULL), BF_OK);
     assert_true(values[0] == 0 && !signbit(values[0]) && isnan(values[1]) && values[2] == 2);
-    bf_dictionary_destroy(d);
-    bf_context_destroy(context);
 }
 
 TEST(finding_adds_nothing) {
-    bf_context *context = context_of(2);
+    OWN(bf_context) *context = context_of(2);
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 3 : 25) {
-        bf_dictionary *d = dictionary_of(context, used);
+        OWN(bf_dictionary) *d = dictionary_of(context, used);
         find_answer(used, ROWS);
         for (int half = 0; half < 2; half++) {
             const int64_t known = bf_dictionary_size(d);
@@ -378,16 +369,14 @@ TEST(finding_adds_nothing) {
                 assert_int_equal(numbers[i], wanted.numbers[i] < known ? wanted.numbers[i] : -1);
             encode(d, used, 0, ROWS / 2, BF_I64);
         }
-        bf_dictionary_destroy(d);
     }
-    bf_context_destroy(context);
 }
 
 TEST(merged_keys_have_both_numbers) {
-    bf_context *context = context_of(2), *other = context_of(1);
+    OWN(bf_context) *context = context_of(2), *other = context_of(1);
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 2 : 24) {
         static int64_t both[ROWS];
-        bf_dictionary *a = dictionary_of(context, used), *b = dictionary_of(other, used);
+        OWN(bf_dictionary) *a = dictionary_of(context, used), *b = dictionary_of(other, used);
         find_answer(used, ROWS);
         encode(a, used, 0, ROWS / 2, BF_I64);
         encode(b, used, ROWS / 2, ROWS - ROWS / 2, BF_I64);
@@ -397,11 +386,7 @@ TEST(merged_keys_have_both_numbers) {
         assert_memory_equal(numbers, wanted.numbers, sizeof numbers);
         assert_int_equal(bf_dictionary_merge(a, b, NULL), BF_OK);
         check_ranks(a);
-        bf_dictionary_destroy(a);
-        bf_dictionary_destroy(b);
     }
-    bf_context_destroy(context);
-    bf_context_destroy(other);
 }
 
 TEST(without_memory_a_dictionary_stays) {
@@ -410,8 +395,8 @@ TEST(without_memory_a_dictionary_stays) {
 #endif
     for (unsigned used = 1; used < 4; used += 2)
         for (long k = 0, more = 1; more; k++) {
-            bf_context *context = context_of(1);
-            bf_dictionary *d = dictionary_of(context, used);
+            OWN(bf_context) *context = context_of(1);
+            OWN(bf_dictionary) *d = dictionary_of(context, used);
             view v;
             encode(d, used, 0, 500, BF_I64);
             const int64_t before = bf_dictionary_size(d);
@@ -428,14 +413,12 @@ TEST(without_memory_a_dictionary_stays) {
             find_answer(used, ROWS);
             encode(d, used, 0, ROWS, BF_I64);
             assert_memory_equal(numbers, wanted.numbers, sizeof numbers);
-            bf_dictionary_destroy(d);
-            bf_context_destroy(context);
         }
 }
 
 TEST(a_cancelled_call_leaves_no_key) {
-    bf_context *context = context_of(1);
-    bf_dictionary *d = dictionary_of(context, 1);
+    OWN(bf_context) *context = context_of(1);
+    OWN(bf_dictionary) *d = dictionary_of(context, 1);
     const int32_t offsets[] = {0, 0};
     const uint8_t none = 0;
     int64_t number = -1;
@@ -454,13 +437,11 @@ TEST(a_cancelled_call_leaves_no_key) {
     }
     assert_int_equal(status, BF_OK);
     assert_true(w.ticks > 0);
-    bf_dictionary_destroy(d);
-    bf_context_destroy(context);
 }
 
 TEST(bad_input_is_refused) {
-    bf_context *context = context_of(1);
-    bf_dictionary *d = dictionary_of(context, 1), *other = NULL;
+    OWN(bf_context) *context = context_of(1);
+    OWN(bf_dictionary) *d = dictionary_of(context, 1), *other = NULL;
     int32_t offsets[] = {0, 2, 1, 3};
     int64_t out[3];
     bf_strings s = {
@@ -496,9 +477,6 @@ TEST(bad_input_is_refused) {
     two = bf_array_of(BF_I64, out, 1);
     assert_int_equal(bf_dictionary_values(other, 0, &two, &two, NULL), BF_E_ARGUMENT);
     assert_string_equal(bf_context_message(context), "number 0 is 5, of 0 keys");
-    bf_dictionary_destroy(d);
-    bf_dictionary_destroy(other);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(dictionary, make_rows, NULL)

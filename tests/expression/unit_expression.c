@@ -61,7 +61,7 @@ static void check_operation(bf_context *context, void *data) {
     out = bf_array_of(dtype, expected, p->n);
     const bf_status status = bf_map(context, p->operation.op, columns, arity, &options, &out);
     snprintf(index, sizeof index, "%s", index_in(context));
-    bf_expression *e = parse(context, p->operation.text, p->dtypes, 3, p->overflow);
+    OWN(bf_expression) *e = parse(context, p->operation.text, p->dtypes, 3, p->overflow);
     assert_int_equal(bf_expression_dtype(e), dtype);
     out = bf_array_of(dtype, results, p->n);
     assert_int_equal(bf_expression_eval(e, columns, &out), status);
@@ -69,7 +69,6 @@ static void check_operation(bf_context *context, void *data) {
         assert_memory_equal(results, expected, (size_t)p->n * bf_dtype_size(dtype));
     else
         assert_string_equal(index_in(context), index);
-    bf_expression_destroy(e);
 }
 
 TEST(operations_are_those_of_map) {
@@ -109,9 +108,8 @@ static uint64_t round_to(bf_dtype dtype, mpfr_t x) {
         mpfr_clear(odd);
         const bf_array from = bf_array_of(BF_F64, &d, 1), to = bf_array_of(dtype, &bits, 1),
                        *input = &from;
-        bf_context *c = make_context("generic", 1);
+        OWN(bf_context) *c = make_context("generic", 1);
         assert_int_equal(bf_map(c, BF_MAP_CAST, &input, 1, NULL, &to), BF_OK);
-        bf_context_destroy(c);
     }
     return bits;
 }
@@ -172,7 +170,7 @@ typedef struct lacking {
 static void check_lacking(bf_context *context, void *data) {
     const lacking *l = data;
     const bf_dtype dtypes[2] = {l->dtype, l->dtype};
-    bf_expression *e = parse(context, l->text, dtypes, 2, BF_OVERFLOW_ERROR);
+    OWN(bf_expression) *e = parse(context, l->text, dtypes, 2, BF_OVERFLOW_ERROR);
     assert_int_equal(bf_expression_dtype(e), l->result);
     const bf_array a = bf_array_of(l->dtype, inputs[0], l->n),
                    b = bf_array_of(l->dtype, inputs[1] + 1, l->n),
@@ -189,7 +187,6 @@ static void check_lacking(bf_context *context, void *data) {
                      (unsigned long long)load_bits(inputs[1] + 1 + (size_t)i * bytes, bytes),
                      (unsigned long long)found, (unsigned long long)wanted);
     }
-    bf_expression_destroy(e);
 }
 
 static void check_on_all(const char *text, bf_dtype dtype, bf_dtype result, int64_t n) {
@@ -313,7 +310,7 @@ static void check_samples(bf_context *context, void *data) {
                    out = bf_array_of(BF_F64, results, n),
                    *columns[] = {&of[0], &of[1], &of[2], &of[1]};
     for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
-        bf_expression *e = parse(context, samples[s].text, dtypes, 4, BF_OVERFLOW_ERROR);
+        OWN(bf_expression) *e = parse(context, samples[s].text, dtypes, 4, BF_OVERFLOW_ERROR);
         assert_int_equal(bf_expression_dtype(e), BF_F64);
         assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
         for (int64_t i = 0; i < n; i++) {
@@ -321,7 +318,6 @@ static void check_samples(bf_context *context, void *data) {
             if (memcmp(&wanted, results + 8 * i, 8) != 0)
                 fail_msg("%s: %a, not %a", samples[s].text, ((double *)results)[i], wanted);
         }
-        bf_expression_destroy(e);
     }
 }
 
@@ -376,7 +372,7 @@ static void check_needs(bf_context *context, void *data) {
                            bf_array_of(BF_I32, c, MOST)},
                    *columns[] = {&of[0], &of[1], &of[2]};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bf_expression *e = parse(context, cases[i].text, dtypes, 3, BF_OVERFLOW_ERROR);
+        OWN(bf_expression) *e = parse(context, cases[i].text, dtypes, 3, BF_OVERFLOW_ERROR);
         const bf_array out = bf_array_of(bf_expression_dtype(e), results, MOST);
         char index[40];
         snprintf(index, sizeof index, "at index %lld", (long long)cases[i].index);
@@ -392,7 +388,6 @@ static void check_needs(bf_context *context, void *data) {
             const int32_t *r = (const int32_t *)results;
             for (int k = 0; k < MOST; k++) assert_int_equal(r[k], a[k] < 100 ? a[k] * a[k] : 0);
         }
-        bf_expression_destroy(e);
     }
 }
 
@@ -404,8 +399,8 @@ TEST(arrays_of_any_strides) {
     enum { ROWS = 70, COLUMNS = 41 };
     static double a[ROWS * COLUMNS], b[COLUMNS], out[ROWS * COLUMNS * 2];
     const bf_dtype dtypes[] = {BF_F64, BF_F64};
-    bf_context *context = make_context(NULL, 2);
-    bf_expression *e = parse(context, "a*2 - b", dtypes, 2, BF_OVERFLOW_ERROR);
+    OWN(bf_context) *context = make_context(NULL, 2);
+    OWN(bf_expression) *e = parse(context, "a*2 - b", dtypes, 2, BF_OVERFLOW_ERROR);
     for (int i = 0; i < ROWS * COLUMNS; i++) a[i] = i;
     for (int i = 0; i < COLUMNS; i++) b[i] = 1000 * i;
     /* the transpose of a, b along every row, every second element of out, from its end */
@@ -420,16 +415,13 @@ TEST(arrays_of_any_strides) {
             assert_true(out[at] == 2.0 * a[r * COLUMNS + c] - 1000 * c && out[at - 1] == 0);
         }
     }
-    bf_state *state;
+    OWN(bf_state) *state = NULL;
     bf_value sum;
     assert_int_equal(bf_state_create(context, BF_SUM, BF_F64, &state), BF_OK);
     assert_int_equal(bf_state_absorb_expression(state, e, columns), BF_OK);
     assert_int_equal(bf_state_result(state, NULL, &sum), BF_OK);
     const double n = ROWS * COLUMNS;
     assert_true(bf_value_f64(&sum) == n * (n - 1) - ROWS * 1000.0 * COLUMNS * (COLUMNS - 1) / 2);
-    bf_state_destroy(state);
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 TEST(arguments_are_checked) {
@@ -437,9 +429,9 @@ TEST(arguments_are_checked) {
     float f[8];
     uint8_t t[8];
     const bf_dtype dtypes[] = {BF_F64, BF_F64};
-    bf_context *context = make_context(NULL, 1);
-    bf_expression *e = parse(context, "b + 1", dtypes, 2, BF_OVERFLOW_ERROR),
-                  *test = parse(context, "b > 1", dtypes, 2, BF_OVERFLOW_ERROR);
+    OWN(bf_context) *context = make_context(NULL, 1);
+    OWN(bf_expression) *e = parse(context, "b + 1", dtypes, 2, BF_OVERFLOW_ERROR),
+                       *test = parse(context, "b > 1", dtypes, 2, BF_OVERFLOW_ERROR);
     assert_true(!bf_expression_uses(e, 0) && bf_expression_uses(e, 1));
     assert_true(!bf_expression_uses(e, -1) && !bf_expression_uses(e, 2));
     const bf_array x = bf_array_of(BF_F64, a, 6), y = bf_array_of(BF_F64, a, 5),
@@ -461,7 +453,7 @@ TEST(arguments_are_checked) {
     assert_true(t[0] == 0 && t[5] == 1);
     assert_int_equal(bf_expression_eval(e, of_x, &x), BF_OK); /* in place */
     assert_true(a[0] == 2 && a[5] == 7 && a[6] == 7);
-    bf_state *sum, *dot;
+    OWN(bf_state) *sum = NULL, *dot = NULL;
     assert_int_equal(bf_state_create(context, BF_SUM, BF_F32, &sum), BF_OK);
     assert_int_equal(bf_state_create(context, BF_DOT, BF_F64, &dot), BF_OK);
     assert_int_equal(bf_state_absorb_expression(sum, e, of_x), BF_E_DTYPE);
@@ -478,11 +470,6 @@ TEST(arguments_are_checked) {
                      BF_E_ARGUMENT);
     assert_int_equal(bf_expression_parse(context, "a", names, dtypes, 2, &sizeless, NULL, &none),
                      BF_E_ARGUMENT);
-    bf_state_destroy(sum);
-    bf_state_destroy(dot);
-    bf_expression_destroy(e);
-    bf_expression_destroy(test);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression, NULL, NULL)

@@ -238,7 +238,7 @@ static void check_samples(bf_context *context, void *data) {
     static double results[ROWS];
     static uint8_t valid[ROWS];
     for (size_t s = 0; s < sizeof samples / sizeof *samples; s++) {
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         const char *text = samples[s].text;
         if (bf_expression_parse(context, text, names, dtypes, 5, NULL, NULL, &e) != BF_OK)
             fail_msg("%s: %s", text, bf_context_message(context));
@@ -263,7 +263,6 @@ static void check_samples(bf_context *context, void *data) {
             snprintf(message, sizeof message, "the result at index %d is NULL", (int)first_null);
             assert_string_equal(bf_context_message(context), message);
         }
-        bf_expression_destroy(e);
     }
 }
 
@@ -304,7 +303,7 @@ static void refuse(bf_context *context, const char *text, const table_columns *c
 TEST(what_is_needed_fails_where_others_are_null) {
     table_columns *c = malloc(sizeof *c);
     assert_non_null(c);
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     fill_table(9);
     for (int i = 0; i < ROWS; i++) {
         table[i].f_null = true;
@@ -318,7 +317,6 @@ TEST(what_is_needed_fails_where_others_are_null) {
     refuse(context, "f || 5 % n == 0", c, ROWS, BF_E_ARGUMENT, "at index 4000");
     refuse(context, "f ? 1 : 5 % n", c, ROWS, BF_E_ARGUMENT, "at index 4000");
     assert_int_equal(eval_one(context, "f ? 5 % n : 1", c, ROWS), BF_OK);
-    bf_context_destroy(context);
     free(c);
 }
 
@@ -327,7 +325,7 @@ TEST(wrong_columns_and_texts_are_refused) {
                                   "functions of strings; there is nothing else";
     table_columns *c = malloc(sizeof *c);
     assert_non_null(c);
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     fill_table(2);
     fill_columns(c);
     refuse(context, "s + t", c, ROWS, BF_E_DTYPE, "character 3: strings are");
@@ -350,7 +348,6 @@ TEST(wrong_columns_and_texts_are_refused) {
     c->t_offsets[0] = -1;
     refuse(context, "t == 'a'", c, ROWS, BF_E_ARGUMENT, "less than 0");
     assert_int_equal(eval_one(context, "p + 1", c, ROWS), BF_OK);
-    bf_context_destroy(context);
     free(c);
 }
 
@@ -378,7 +375,7 @@ TEST(names_of_a_text) {
         {"(a == b) == (c != d) ? e : f == g", "a|b|c|d|e|f|g", "eeeenee"},
         {"a**2 == b && (c) != (d) * 1", "a|b|c|d", "nnnn"},
     };
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     char found[80], wanted[100];
     unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -408,7 +405,6 @@ TEST(names_of_a_text) {
     assert_non_null(strstr(bf_context_message(context), "the expression has too many names"));
     free(text);
     free(list);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_columns, NULL, NULL)

@@ -62,7 +62,7 @@ static void format_number(const bf_expression *e, const char *at, char *text) {
 static void evaluate(bf_context *context, const char *text, int wide, char *found) {
     char room[16 * ROWS];
     uint8_t valid[ROWS];
-    bf_expression *e = parse(context, text, wide);
+    OWN(bf_expression) *e = parse(context, text, wide);
     const bf_dtype dtype = bf_expression_dtype(e);
     const bf_array out = bf_array_of(dtype, room, ROWS);
     if (bf_expression_eval_columns(e, table_columns(), &out, valid) != BF_OK)
@@ -76,7 +76,6 @@ static void evaluate(bf_context *context, const char *text, int wide, char *foun
             strcpy(found, "NULL");
         found += strlen(found);
     }
-    bf_expression_destroy(e);
 }
 
 static const char *const results[][2] = {
@@ -187,14 +186,13 @@ static void look_at_rounding(bf_context *context, int digits) {
     x[0] = -0.0, x[1] = INFINITY, x[2] = -0.25, x[3] = 1.7e308, x[4] = 5e-324;
     snprintf(text, sizeof text, "round(x, %d)", digits);
     for (int k = 0; k < 2; k++) {
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         const bf_array in = bf_array_of(of[k], data[k], MANY),
                        out = bf_array_of(of[k], to[k], MANY);
         const bf_array *const column = &in;
         assert_int_equal(bf_expression_parse(context, text, &name, &of[k], 1, NULL, NULL, &e),
                          BF_OK);
         assert_int_equal(bf_expression_eval(e, &column, &out), BF_OK);
-        bf_expression_destroy(e);
     }
     for (int i = 0; i < MANY; i++) {
         const double wanted = isinf(x[i]) ? x[i] : rounded(x[i], digits, 53);
@@ -208,9 +206,8 @@ static void look_at_rounding(bf_context *context, int digits) {
 }
 
 TEST(floats_are_rounded_exactly) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (int digits = -18; digits <= 18; digits++) look_at_rounding(context, digits);
-    bf_context_destroy(context);
 }
 
 TEST(integers_that_do_not_fit) {
@@ -222,11 +219,11 @@ TEST(integers_that_do_not_fit) {
     int8_t found[3];
     const bf_array in = bf_array_of(BF_I8, x, 3), out = bf_array_of(BF_I8, found, 3);
     const bf_array *const column = &in;
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (int policy = 0; policy < 3; policy++) {
         const bf_expression_options how =
             BF_EXPRESSION_OPTIONS(.overflow = (bf_overflow_policy)policy);
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         assert_int_equal(
             bf_expression_parse(context, "round(x, -1)", &name, &dtype, 1, &how, NULL, &e), BF_OK);
         assert_int_equal(bf_expression_eval(e, &column, &out), policy == 0 ? BF_E_OVERFLOW : BF_OK);
@@ -235,9 +232,7 @@ TEST(integers_that_do_not_fit) {
                                 "character 1: the result at index 1 does not fit i8");
         else
             assert_memory_equal(found, wanted[policy], 3);
-        bf_expression_destroy(e);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- the C library --------------------------------------------------------------------------- */
@@ -306,7 +301,7 @@ static const char *const refused[][2] = {
 };
 
 TEST(what_is_refused) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         bf_expression *e = NULL;
         const bf_expression_options options =
@@ -317,7 +312,6 @@ TEST(what_is_refused) {
         if (strcmp(bf_context_message(context), refused[i][1]) != 0)
             fail_msg("%s: %s", refused[i][0], bf_context_message(context));
     }
-    bf_context_destroy(context);
 }
 
 /* Arrays cannot tell of a NULL. */
@@ -328,14 +322,12 @@ TEST(a_null_of_arrays_is_an_error) {
     double found[3];
     const bf_array in = bf_array_of(BF_F64, x, 3), out = bf_array_of(BF_F64, found, 3);
     const bf_array *const column = &in;
-    bf_context *context = make_context(NULL, 1);
-    bf_expression *e = NULL;
+    OWN(bf_context) *context = make_context(NULL, 1);
+    OWN(bf_expression) *e = NULL;
     assert_int_equal(
         bf_expression_parse(context, "x == 2 ? null : x", &name, &dtype, 1, NULL, NULL, &e), BF_OK);
     assert_int_equal(bf_expression_eval(e, &column, &out), BF_E_ARGUMENT);
     assert_string_equal(bf_context_message(context), "the result at index 1 is NULL");
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_function, NULL, NULL)

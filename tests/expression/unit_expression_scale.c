@@ -34,7 +34,7 @@ static void evaluate(bf_context *context, const char *text, const int *given, in
         arrays[i] = bf_array_of(dtypes[i], data[i], 1);
         columns[i] = &arrays[i];
     }
-    bf_expression *e = parse(context, text, given, rounded);
+    OWN(bf_expression) *e = parse(context, text, given, rounded);
     const bf_array out = bf_array_of(bf_expression_dtype(e), room, 1);
     if (bf_expression_eval(e, columns, &out) != BF_OK)
         fail_msg("%s: %s", text, bf_context_message(context));
@@ -43,7 +43,6 @@ static void evaluate(bf_context *context, const char *text, const int *given, in
     memcpy(&value.as, room, sizeof room);
     if (wide) value.as.i192[2] = room[1] < 0 ? ~UINT64_C(0) : 0;
     bf_value_format(&value, found);
-    bf_expression_destroy(e);
 }
 
 static void check(bf_context *context, const char *text, const int *given, int rounded,
@@ -148,12 +147,11 @@ static void decimals(bf_context *context, void *unused) {
 TEST(decimals_are_exact_or_rounded_once) { on_every_context(decimals, NULL); }
 
 TEST(without_scales_numbers_are_doubles) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     check(context, "0.1 + 0.2", NULL, 0, "0.30000000000000004");
     check(context, "n * 0.1 + n * 0.2", NULL, 0, "1.2000000000000002");
     check(context, "0.1 + 0.2 == 0.3", NULL, 0, "0");
     check(context, "a * 1e3", NULL, 0, "105000");
-    bf_context_destroy(context);
 }
 
 static double divided(int64_t units, int scale) {
@@ -187,14 +185,13 @@ static void rounding(bf_context *context, void *unused) {
         units[7] = INT64_MIN / (small ? 1 << 12 : 1);
         const bf_array a = bf_array_of(BF_I64, units, MANY), out = bf_array_of(BF_F64, found, MANY);
         const bf_array *const columns[COLUMNS] = {&a};
-        bf_expression *e = parse(context, scale == 0 ? "a / 1" : "a", given, 1);
+        OWN(bf_expression) *e = parse(context, scale == 0 ? "a / 1" : "a", given, 1);
         assert_int_equal(bf_expression_scale(e), 0);
         assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
         for (int i = 0; i < MANY; i++)
             if (found[i] != divided(units[i], scale))
                 fail_msg("%lld, scale %d: %a, not %a", (long long)units[i], scale, found[i],
                          divided(units[i], scale));
-        bf_expression_destroy(e);
     }
 }
 
@@ -202,12 +199,12 @@ TEST(every_number_is_rounded_once) { on_every_context(rounding, NULL); }
 
 TEST(reductions_have_the_scale) {
     static const int64_t x[] = {1, 25, -7}, y[] = {2, 40, 8};
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     const bf_array a = bf_array_of(BF_I64, x, 3), b = bf_array_of(BF_I64, y, 3);
     const bf_array *const columns[COLUMNS] = {&a, &b};
-    bf_expression *e = parse(context, "a * b", scales, 0);
+    OWN(bf_expression) *e = parse(context, "a * b", scales, 0);
     char text[BF_VALUE_TEXT];
-    bf_state *s;
+    OWN(bf_state) *s = NULL;
     bf_value v;
     assert_int_equal(bf_state_create(context, BF_SUM, BF_I64, &s), BF_OK);
     assert_int_equal(bf_state_absorb_expression(s, e, columns), BF_E_ARGUMENT);
@@ -218,9 +215,6 @@ TEST(reductions_have_the_scale) {
     assert_int_equal(bf_state_result(s, NULL, &v), BF_OK);
     bf_value_format(&v, text);
     assert_string_equal(text, "0.946");
-    bf_state_destroy(s);
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 static void check_refused(bf_context *context, const char *text, bf_status status,
@@ -238,13 +232,12 @@ static void check_failure(bf_context *context, const char *text, const char *why
     const bf_array a = bf_array_of(BF_I64, x, 3), b = bf_array_of(BF_I64, y, 3);
     const bf_array *const columns[COLUMNS] = {&a, &b, &a};
     int64_t room[3];
-    bf_expression *e = parse(context, text, scales, 0);
+    OWN(bf_expression) *e = parse(context, text, scales, 0);
     const bf_array out = bf_array_of(bf_expression_dtype(e), room, 3);
     const bf_status status = bf_expression_eval(e, columns, &out);
     if ((status == BF_OK) != (why == NULL) ||
         (why != NULL && strcmp(bf_context_message(context), why) != 0))
         fail_msg("%s: %s", text, bf_context_message(context));
-    bf_expression_destroy(e);
 }
 
 /* INT64_MAX has no 64-bit value in tenths. */
@@ -254,9 +247,9 @@ TEST(comparisons_do_not_wrap_around) {
     static const char *const less[] = {"n < b", "b > n"};
     const bf_array n = bf_array_of(BF_I64, n_units, 3), b = bf_array_of(BF_I64, b_tenths, 3);
     const bf_array *const columns[COLUMNS] = {NULL, &b, &n};
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (int i = 0; i < 4; i++) {
-        bf_expression *e;
+        OWN(bf_expression) *e = NULL;
         bool found[3];
         const bf_array out = bf_array_of(BF_BOOL, found, 3);
         const bf_expression_options options =
@@ -266,13 +259,11 @@ TEST(comparisons_do_not_wrap_around) {
             BF_OK);
         assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
         assert_true(found[0] && !found[1] && found[2]);
-        bf_expression_destroy(e);
     }
-    bf_context_destroy(context);
 }
 
 TEST(what_does_not_fit_is_refused) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     check_refused(context, "n + a**10", BF_E_OVERFLOW,
                   "character 6: the result has 20 digits behind the point, more than 18");
     check_refused(context, "a + 1e17", BF_E_OVERFLOW,
@@ -298,7 +289,6 @@ TEST(what_does_not_fit_is_refused) {
             bf_expression_parse(context, "a", names, dtypes, COLUMNS, &options, NULL, &e),
             BF_E_ARGUMENT);
     }
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_scale, NULL, NULL)

@@ -32,7 +32,7 @@ static size_t save_state(bf_state *state, char *to) {
 static void check_states(bf_context *context, void *data) {
     const char *text = data;
     const bf_dtype dtypes[] = {BF_F64, BF_F64};
-    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
+    OWN(bf_expression) *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
     const bf_dtype dtype = bf_expression_dtype(e);
     const int64_t n = LONG, cut = 70001;
     const bf_array a = bf_array_of(BF_F64, long_a, n), b = bf_array_of(BF_F64, long_b, n),
@@ -54,7 +54,6 @@ static void check_states(bf_context *context, void *data) {
         assert_int_equal(save_state(of_parts, saved[1]), size);
         assert_memory_equal(saved[0], saved[1], size);
     }
-    bf_expression_destroy(e);
 }
 
 TEST(states_absorb_what_is_computed) {
@@ -71,7 +70,7 @@ static void check_sum(bf_context *context, const char *text, const bf_dtype dtyp
     const bf_array a = bf_array_of(dtypes[0], dtypes[0] == BF_F64 ? (void *)long_a : short_a, LONG),
                    b = bf_array_of(dtypes[1], dtypes[1] == BF_F64 ? (void *)long_b : short_b, LONG),
                    *columns[] = {&a, &b};
-    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
+    OWN(bf_expression) *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
     const bf_dtype dtype = bf_expression_dtype(e);
     const bf_array out = sparse_out(dtype, LONG);
     bf_state *of_results, *of_terms;
@@ -85,7 +84,6 @@ static void check_sum(bf_context *context, const char *text, const bf_dtype dtyp
     if (memcmp(saved[0], saved[1], size) != 0)
         fail_msg("%s of %s and %s, kind %d", text, bf_dtype_name(dtypes[0]),
                  bf_dtype_name(dtypes[1]), kind);
-    bf_expression_destroy(e);
 }
 
 /* A sum computes its terms as it goes, where it can: with the words of a sum of results of tiles.
@@ -157,7 +155,7 @@ static void check_large(bf_context *context, const char *text, bf_dtype dtype, i
     const bf_dtype dtypes[] = {dtype, dtype};
     const int64_t size = dtype == BF_F64 ? 8 : 4;
     char *to = (char *)large[2] + size;
-    bf_expression *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
+    OWN(bf_expression) *e = parse(context, text, dtypes, 2, BF_OVERFLOW_ERROR);
     const bf_array a = bf_array_of(dtype, large[0], n), b = bf_array_of(dtype, large[1], n),
                    out = bf_array_of(dtype, to, n), *columns[] = {&a, &b}, *same[] = {&out, &b};
     memset(large[2], 0x55, (size_t)((n + 2) * size));
@@ -170,7 +168,6 @@ static void check_large(bf_context *context, const char *text, bf_dtype dtype, i
             assert_int_equal(to[n * size + i], 0x55);
         }
     }
-    bf_expression_destroy(e);
 }
 
 static void check_large_results(bf_context *context, void *data) {
@@ -201,11 +198,11 @@ TEST(large_results_are_those_of_parts) {
 
 TEST(a_failure_leaves_the_state_as_it_was) {
     static int32_t x[LONG];
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     const bf_dtype dtype = BF_I32;
     const bf_array a = bf_array_of(BF_I32, x, LONG), *column = &a;
-    bf_expression *e = parse(context, "a + 1", &dtype, 1, BF_OVERFLOW_ERROR);
-    bf_state *state;
+    OWN(bf_expression) *e = parse(context, "a + 1", &dtype, 1, BF_OVERFLOW_ERROR);
+    OWN(bf_state) *state = NULL;
     bf_value value;
     assert_int_equal(bf_state_create(context, BF_SUM, BF_I32, &state), BF_OK);
     assert_int_equal(bf_state_absorb_expression(state, e, &column), BF_OK);
@@ -215,18 +212,15 @@ TEST(a_failure_leaves_the_state_as_it_was) {
                         "character 3: the result at index 350003 does not fit i32");
     assert_int_equal(bf_state_result(state, NULL, &value), BF_OK);
     assert_true(bf_value_f64(&value) == LONG);
-    bf_state_destroy(state);
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 /* Numbers alone: as many results as the columns given have elements, or one. */
 TEST(expressions_without_columns) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     const bf_dtype dtype = BF_F64;
     const bf_array a = bf_array_of(BF_F64, long_a, 5), *given = &a, *missing = NULL;
-    bf_expression *e = parse(context, "2 + 3", &dtype, 1, BF_OVERFLOW_ERROR);
-    bf_state *state;
+    OWN(bf_expression) *e = parse(context, "2 + 3", &dtype, 1, BF_OVERFLOW_ERROR);
+    OWN(bf_state) *state = NULL;
     bf_value value;
     int64_t sum;
     assert_int_equal(bf_state_create(context, BF_SUM, BF_I64, &state), BF_OK);
@@ -235,9 +229,6 @@ TEST(expressions_without_columns) {
     assert_int_equal(bf_state_result(state, NULL, &value), BF_OK);
     assert_int_equal(bf_value_i64(&value, &sum), BF_OK);
     assert_int_equal(sum, 30);
-    bf_state_destroy(state);
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_states, NULL, NULL)

@@ -79,7 +79,7 @@ static void evaluate(bf_context *context, const char *text, int wide, char *foun
     char room[16 * ROWS];
     uint8_t valid[ROWS];
     bf_strings made = {.size = 0};
-    bf_expression *e = parse(context, text, wide);
+    OWN(bf_expression) *e = parse(context, text, wide);
     const bf_array out = bf_array_of(bf_expression_dtype(e), room, ROWS);
     const bf_status status =
         bf_expression_is_string(e)
@@ -93,7 +93,6 @@ static void evaluate(bf_context *context, const char *text, int wide, char *foun
             assert_int_equal(((const int64_t *)made.offsets)[i],
                              ((const int64_t *)made.offsets)[i + 1]);
     }
-    bf_expression_destroy(e);
 }
 
 static const char *const results[][2] = {
@@ -179,7 +178,7 @@ static void look_at_many(bf_context *context, void *unused) {
     for (int i = 0; i < MANY; i++)
         offsets[i + 1] = offsets[i] + put_row(bytes + offsets[i], "v", i);
     const bf_strings x = {sizeof x, MANY, BF_I32, offsets, bytes};
-    bf_expression *e = NULL;
+    OWN(bf_expression) *e = NULL;
     assert_int_equal(bf_expression_parse(context, "x =~ '7$' ? concat(upper(x), '-', x) : trim(x)",
                                          &name, &dtype, 1, NULL, NULL, &e),
                      BF_OK);
@@ -199,7 +198,6 @@ static void look_at_many(bf_context *context, void *unused) {
                          wanted);
         }
     }
-    bf_expression_destroy(e);
 }
 
 TEST(many_rows) { on_every_context(look_at_many, NULL); }
@@ -218,18 +216,16 @@ TEST(zero_bytes) {
     static const int64_t offsets[] = {0, 3};
     const bf_strings x = {sizeof x, 1, BF_I64, offsets, "a\0b"};
     const bf_column column = {.size = sizeof column, .strings = &x}, *const columns = &column;
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int64_t room = 0;
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         assert_int_equal(
             bf_expression_parse(context, texts[i].text, &name, &dtype, 1, NULL, NULL, &e), BF_OK);
         const bf_array out = bf_array_of(bf_expression_dtype(e), &room, 1);
         assert_int_equal(bf_expression_eval_columns(e, &columns, &out, NULL), BF_OK);
         if (room != texts[i].wanted) fail_msg("%s: %lld", texts[i].text, (long long)room);
-        bf_expression_destroy(e);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -254,7 +250,7 @@ static const char *const refused[][2] = {
 };
 
 TEST(what_is_refused) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     bf_expression *e = NULL;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         if (bf_expression_parse(context, refused[i][0], names, dtypes, COLUMNS, NULL, NULL, &e) ==
@@ -279,7 +275,6 @@ TEST(what_is_refused) {
     assert_int_equal(bf_expression_is_string(NULL), 0);
     assert_int_equal(bf_expression_eval_strings(NULL, NULL, 0, &made, NULL), BF_E_ARGUMENT);
     bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 TEST(names_of_strings) {
@@ -291,7 +286,7 @@ TEST(names_of_strings) {
                                         "coalesce(x, 'Oslo') == 'a'",
                                         "if(1, x, lower('a')) == 'b'",
                                         "contains('abc', x)"};
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char found[40];
         unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
@@ -299,7 +294,6 @@ TEST(names_of_strings) {
         assert_int_equal(bf_expression_names(context, texts[i], found, kinds, &count, NULL), BF_OK);
         if (count != 1 || kinds[0] != BF_NAME_STRING) fail_msg("%s: %d", texts[i], kinds[0]);
     }
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_string, NULL, NULL)

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 static void check_value(const char *text, bf_dtype dtype, bf_dtype wanted, double x, double value) {
-    bf_context *context = make_context(NULL, 1);
-    bf_expression *e = parse(context, text, &dtype, 1, BF_OVERFLOW_ERROR);
+    OWN(bf_context) *context = make_context(NULL, 1);
+    OWN(bf_expression) *e = parse(context, text, &dtype, 1, BF_OVERFLOW_ERROR);
     uint64_t element = 0, result = 0;
     const bf_array from = bf_array_of(BF_F64, &x, 1), a = bf_array_of(dtype, &element, 1),
                    out = bf_array_of(bf_expression_dtype(e), &result, 1), *input = &from,
@@ -22,8 +22,6 @@ static void check_value(const char *text, bf_dtype dtype, bf_dtype wanted, doubl
     const bf_array to = bf_array_of(BF_F64, &found, 1), *made = &out;
     assert_int_equal(bf_map(context, BF_MAP_CAST, &made, 1, NULL, &to), BF_OK);
     if (found != value) fail_msg("%s: %g", text, found);
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 TEST(numbers_take_the_dtype_of_columns) {
@@ -112,7 +110,7 @@ TEST(wrong_texts_are_refused_at_their_place) {
         {"c + `unit price`", 2, "i64 and u64 have no common dtype: cast one of them", BF_E_DTYPE},
     };
     const bf_dtype dtypes[NAMES] = {BF_F64, BF_I8, BF_I64, BF_U64, BF_F64, BF_F64};
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char message[BF_MESSAGE_TEXT];
         bf_expression *e = NULL;
@@ -124,7 +122,6 @@ TEST(wrong_texts_are_refused_at_their_place) {
             fail_msg("%s: %d, %s", cases[i].text, (int)status, bf_context_message(context));
         assert_int_equal(position, cases[i].position);
     }
-    bf_context_destroy(context);
 }
 
 /* A text of n times `before`, `middle`, and n times `behind`. */
@@ -162,7 +159,7 @@ TEST(nesting_is_bounded) {
         {200, "a ? a : ", "", NULL},
         {1 << 20, "a+", "", "character 1048577: the expression is too long"},
     };
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     const bf_dtype dtype = BF_F64;
     const double x = 1;
     double result;
@@ -170,17 +167,15 @@ TEST(nesting_is_bounded) {
                    *column = &a;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = nested_text(cases[i].n, cases[i].before, "a", cases[i].behind);
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         const bf_status status =
             bf_expression_parse(context, text, names, &dtype, 1, NULL, NULL, &e);
         if ((status == BF_OK) != (cases[i].why == NULL) ||
             (cases[i].why && !strstr(bf_context_message(context), cases[i].why)))
             fail_msg("%d of %s: %s", cases[i].n, cases[i].before, bf_context_message(context));
         if (status == BF_OK) assert_int_equal(bf_expression_eval(e, &column, &out), BF_OK);
-        bf_expression_destroy(e);
         free(text);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -54,13 +54,12 @@ static void check(bf_context *context, const char *text, int wide, const char *e
         arrays[i] = bf_array_of(dtypes[i], data[i], 1);
         columns[i] = &arrays[i];
     }
-    bf_expression *e = parse(context, text, wide);
+    OWN(bf_expression) *e = parse(context, text, wide);
     const bf_array out = bf_array_of(bf_expression_dtype(e), room, 1);
     if (bf_expression_eval(e, columns, &out) != BF_OK)
         fail_msg("%s: %s", text, bf_context_message(context));
     format_result(e, room, found);
     if (strcmp(found, expected) != 0) fail_msg("%s: %s, not %s", text, found, expected);
-    bf_expression_destroy(e);
 }
 
 static const char *const results[][2] = {
@@ -149,7 +148,7 @@ static const struct {
 };
 
 TEST(what_times_do_not_have_is_refused) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         bf_expression *e = NULL;
         const bf_status status = try_parse(context, refused[i].text, 0, &e);
@@ -166,7 +165,6 @@ TEST(what_times_do_not_have_is_refused) {
         assert_int_equal(bf_expression_parse(context, "d", names, of, 2, &options, NULL, &e),
                          BF_E_ARGUMENT);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -237,7 +235,7 @@ static void look_at_parts(bf_context *context, int scale, bool wide) {
     const bf_array a = bf_array_of(dtype, units, MANY), out = bf_array_of(BF_I64, found, MANY);
     const bf_array *const columns[] = {&a};
     for (int part = 0; part < PARTS; part++) {
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         assert_int_equal(
             bf_expression_parse(context, parts[part], &x, &dtype, 1, &options, NULL, &e), BF_OK);
         assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
@@ -248,7 +246,6 @@ static void look_at_parts(bf_context *context, int scale, bool wide) {
                          (long long)seconds, scale, (long long)found[i],
                          (long long)part_of(part, seconds));
         }
-        bf_expression_destroy(e);
     }
 }
 
@@ -301,7 +298,7 @@ static void look_at_borders(bf_context *context, void *unused) {
     const bf_array a = bf_array_of(BF_I64, seconds, NEAR), out = bf_array_of(BF_I64, found, NEAR);
     const bf_array *const columns[] = {&a};
     for (int part = 0; part < PARTS; part++) {
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         assert_int_equal(
             bf_expression_parse(context, parts[part], &x, &dtype, 1, &options, NULL, &e), BF_OK);
         for (size_t b = 0; b < sizeof borders / sizeof *borders; b++) {
@@ -316,7 +313,6 @@ static void look_at_borders(bf_context *context, void *unused) {
                                  (long long)far_part_of(part, seconds[i]));
             }
         }
-        bf_expression_destroy(e);
     }
 }
 
@@ -328,7 +324,7 @@ TEST(times_that_are_too_far_have_no_parts) {
     const bf_array at = bf_array_of(BF_I64, z, 3);
     const bf_array *const columns[COLUMNS] = {NULL, NULL, &at};
     int64_t room[3];
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     const bf_array out = bf_array_of(BF_I64, room, 3);
     bf_expression *e = parse(context, "year(z)", 0);
     assert_int_equal(bf_expression_eval(e, columns, &out), BF_E_OVERFLOW);
@@ -339,7 +335,6 @@ TEST(times_that_are_too_far_have_no_parts) {
     assert_int_equal(bf_expression_eval(e, columns, &out), BF_OK);
     assert_true(room[0] == 1970 && room[1] == 0 && room[2] == 0);
     bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 /* ---- columns without a value ----------------------------------------------------------------- */
@@ -395,7 +390,7 @@ static void look_at_any(bf_context *context, void *unused) {
     const bf_column *const list[] = {&columns[0], &columns[1]};
     const bf_expression_options how = BF_EXPRESSION_OPTIONS(.times = kinds);
     for (size_t i = 0; i < sizeof of_any / sizeof *of_any; i++) {
-        bf_expression *e = NULL;
+        OWN(bf_expression) *e = NULL;
         uint8_t valid = 2;
         int64_t room;
         if (bf_expression_parse(context, of_any[i].text, two, both, 2, &how, NULL, &e) != BF_OK)
@@ -406,7 +401,6 @@ static void look_at_any(bf_context *context, void *unused) {
             bf_expression_time(e) != of_any[i].time)
             fail_msg("%s: dtype %d, time %d, valid %d", of_any[i].text, bf_expression_dtype(e),
                      bf_expression_time(e), valid);
-        bf_expression_destroy(e);
     }
 }
 
@@ -428,7 +422,7 @@ TEST(names_that_meet_times) {
         {"(1 ? x : 'a') == 'b'", BF_NAME_STRING},
         {"(1 ? x : 1) == 2", BF_NAME_NUMBER},
     };
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char found[40];
         unsigned char kinds[BF_EXPRESSION_NAMES_MAX];
@@ -437,7 +431,6 @@ TEST(names_that_meet_times) {
                          BF_OK);
         if (count != 1 || kinds[0] != texts[i].kind) fail_msg("%s: %d", texts[i].text, kinds[0]);
     }
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_time, NULL, NULL)

@@ -356,7 +356,7 @@ static void compare_results(bf_context *context, void *given) {
     const data *d = q->d;
     static char results[16 * ROWS];
     static uint8_t valid[ROWS];
-    bf_expression *e = parse_wide(context, q->p->text);
+    OWN(bf_expression) *e = parse_wide(context, q->p->text);
     const bf_array out = bf_array_of(bf_expression_dtype(e), results, d->n);
     assert_int_equal(bf_expression_scale(e), q->p->nodes[q->p->count - 1].scale);
     const bf_status status = q->nulls ? bf_expression_eval_columns(e, d->given, &out, valid)
@@ -368,7 +368,6 @@ static void compare_results(bf_context *context, void *given) {
             result_at(out.dtype, results, i) != (there ? q->a->value[i] : 0))
             fail_msg("%s: row %lld", q->p->text, (long long)i);
     }
-    bf_expression_destroy(e);
 }
 
 TEST(random_programs) {
@@ -445,7 +444,7 @@ static void compare_scales(bf_context *context, const data *d, const int own[COL
         BF_EXPRESSION_OPTIONS(.overflow = overflow, .scales = own);
     uint8_t found[ROWS];
     const bf_array out = bf_array_of(BF_BOOL, found, d->n);
-    bf_expression *e;
+    OWN(bf_expression) *e = NULL;
     assert_int_equal(bf_expression_parse(context, comparisons[k].text, names, dtypes, COLUMNS,
                                          &options, NULL, &e),
                      BF_OK);
@@ -459,7 +458,6 @@ static void compare_scales(bf_context *context, const data *d, const int own[COL
             fail_msg("%s, scales %d and %d: row %lld", comparisons[k].text, own[0], own[2],
                      (long long)i);
     }
-    bf_expression_destroy(e);
 }
 
 /* Columns of all scales have an order, whatever is done where a result does not fit. */
@@ -467,7 +465,7 @@ TEST(comparisons_never_fail) {
     static data d;
     static int orders[ROWS];
     uint64_t seed = 3;
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (int first = 0; first <= BF_SCALE_MOST_I128; first++)
         for (int second = first % CASE_STEP; second <= BF_SCALE_MOST_I128; second += CASE_STEP) {
             const int own[COLUMNS] = {[0] = first, [2] = second};
@@ -478,7 +476,6 @@ TEST(comparisons_never_fail) {
                 for (int policy = BF_OVERFLOW_ERROR; policy <= BF_OVERFLOW_SATURATE; policy++)
                     compare_scales(context, &d, own, k, (bf_overflow_policy)policy, orders);
         }
-    bf_context_destroy(context);
 }
 
 /* ---- rounding, reductions -------------------------------------------------------------------- */
@@ -509,7 +506,7 @@ static void round_once_of(bf_context *context, void *given) {
     for (int scale = 0; scale <= BF_SCALE_MOST_I128; scale++) {
         const int own[COLUMNS] = {scale};
         const bf_expression_options options = BF_EXPRESSION_OPTIONS(.scales = own);
-        bf_expression *e;
+        OWN(bf_expression) *e = NULL;
         assert_int_equal(
             bf_expression_parse(context, "a / 1", names, dtypes, COLUMNS, &options, NULL, &e),
             BF_OK);
@@ -518,7 +515,6 @@ static void round_once_of(bf_context *context, void *given) {
         for (int64_t i = 0; i < d->n; i++)
             if (found[i] != divided((const char *)d->words[0] + 1 + 16 * i, scale))
                 fail_msg("row %lld, scale %d: %a", (long long)i, scale, found[i]);
-        bf_expression_destroy(e);
     }
 }
 
@@ -526,15 +522,14 @@ TEST(every_number_is_rounded_once) {
     static data d;
     uint64_t seed = 5;
     fill_data(&d, 300, 126, false, &seed);
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     round_once_of(context, &d);
-    bf_context_destroy(context);
 }
 
 static void sum_results(bf_context *context, void *given) {
     const data *d = given;
-    bf_expression *e = parse_wide(context, "s % 7 * a - x");
-    bf_state *s;
+    OWN(bf_expression) *e = parse_wide(context, "s % 7 * a - x");
+    OWN(bf_state) *s = NULL;
     bf_value v;
     char found[BF_VALUE_TEXT];
     assert_int_equal(bf_expression_dtype(e), BF_I128);
@@ -565,8 +560,6 @@ static void sum_results(bf_context *context, void *given) {
     mpz_clears(sum, a, b, rest, NULL);
     for (char *end = expected + strlen(expected); end[-1] == '0'; end--) end[-1] = '\0';
     assert_string_equal(found, expected);
-    bf_state_destroy(s);
-    bf_expression_destroy(e);
 }
 
 TEST(results_are_reduced) {
@@ -631,12 +624,11 @@ TEST(limits) {
         {2, "a + u * 2", "character 7: the result at index 0 does not fit u64"},
         {2, "a || c ? !a : isnull(a)", "done"},
     };
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *found = status_of(context, cases[i].text, &options[cases[i].options]);
         if (strcmp(found, cases[i].message) != 0) fail_msg("%s: %s", cases[i].text, found);
     }
-    bf_context_destroy(context);
 }
 
 /* The other policies: modulo 2^128, and the nearest of 38 digits. */
@@ -645,11 +637,11 @@ TEST(policies) {
     wide a[] = {nines, -nines, 3}, results[3];
     const bf_array x = bf_array_of(BF_I128, a, 3), out = bf_array_of(BF_I128, results, 3);
     const bf_array *const given[] = {&x};
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     for (int k = 0; k < 2; k++) {
         const bf_expression_options options =
             BF_EXPRESSION_OPTIONS(.overflow = k ? BF_OVERFLOW_SATURATE : BF_OVERFLOW_WRAP);
-        bf_expression *e;
+        OWN(bf_expression) *e = NULL;
         assert_int_equal(
             bf_expression_parse(context, "a * a * a", names, dtypes, 1, &options, NULL, &e), BF_OK);
         assert_int_equal(bf_expression_eval(e, given, &out), BF_OK);
@@ -657,16 +649,14 @@ TEST(policies) {
             const unsigned __int128 y = (unsigned __int128)a[i];
             assert_true(results[i] == (i == 2 ? 27 : k ? a[i] : (wide)(y * y * y)));
         }
-        bf_expression_destroy(e);
     }
-    bf_context_destroy(context);
 }
 
 /* Strides, and an output that is an input. */
 TEST(in_place) {
     wide a[4] = {1, 2, 3, 4}, reversed[4];
-    bf_context *context = make_context(NULL, 1);
-    bf_expression *e = parse_wide(context, "a * 10000000000000000000 + a");
+    OWN(bf_context) *context = make_context(NULL, 1);
+    OWN(bf_expression) *e = parse_wide(context, "a * 10000000000000000000 + a");
     bf_array x = bf_array_of(BF_I128, a + 3, 4), out = bf_array_of(BF_I128, reversed, 4);
     const bf_array *given[COLUMNS] = {&x};
     x.strides[0] = -1;
@@ -680,8 +670,6 @@ TEST(in_place) {
     const bf_array late = bf_array_of(BF_I128, a + 1, 3), early = bf_array_of(BF_I128, a, 3);
     given[0] = &early;
     assert_int_equal(bf_expression_eval(e, given, &late), BF_E_ARGUMENT);
-    bf_expression_destroy(e);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(expression_wide, NULL, NULL)

@@ -88,8 +88,9 @@ static int make_rows(void **state) {
 
 /* Absorbs or merges with ever more allocations before one fails, until none does. */
 static void fail_everywhere(int threads, int64_t n, bool merge) {
-    bf_context *context = context_of(threads);
-    bf_groups *g = groups_of(context), *before = groups_of(context), *more = groups_of(context);
+    OWN(bf_context) *context = context_of(threads);
+    OWN(bf_groups) *g = groups_of(context), *before = groups_of(context),
+                   *more = groups_of(context);
     assert_int_equal(absorb(g, 0, FEW / 2), BF_OK);
     assert_int_equal(absorb(before, 0, FEW / 2), BF_OK);
     assert_int_equal(absorb(more, FEW / 2, n), BF_OK);
@@ -104,10 +105,6 @@ static void fail_everywhere(int threads, int64_t n, bool merge) {
     }
     assert_int_equal(bf_groups_merge(before, more), BF_OK);
     assert_same_contents(g, before);
-    bf_groups_destroy(g);
-    bf_groups_destroy(before);
-    bf_groups_destroy(more);
-    bf_context_destroy(context);
 }
 
 TEST_WITH(a_failure_leaves_groups_as_they_were, make_rows, NULL) {
@@ -121,12 +118,12 @@ TEST_WITH(a_failure_leaves_groups_as_they_were, make_rows, NULL) {
 }
 
 TEST_WITH(threads_and_chunks_change_no_bit, make_rows, NULL) {
-    bf_context *one = context_of(1);
-    bf_groups *g = groups_of(one);
+    OWN(bf_context) *one = context_of(1);
+    OWN(bf_groups) *g = groups_of(one);
     if (!SEVERAL_THREADS) assert_int_equal(absorb(g, 0, ROWS), BF_OK);
     for (int threads = CASE_STEP > 1 ? 8 : 2; threads <= 8; threads *= 4) {
-        bf_context *context = context_of(threads);
-        bf_groups *h = groups_of(context);
+        OWN(bf_context) *context = context_of(threads);
+        OWN(bf_groups) *h = groups_of(context);
         for (int64_t at = 0, n; at < ROWS; at += n) {
             n = CHUNK < ROWS - at ? CHUNK : ROWS - at;
             assert_int_equal(absorb(h, at, n), BF_OK);
@@ -135,19 +132,15 @@ TEST_WITH(threads_and_chunks_change_no_bit, make_rows, NULL) {
             test_free(contents(h, &(size_t){0}));
         else
             assert_same_contents(g, h);
-        bf_groups_destroy(h);
-        bf_context_destroy(context);
     }
-    bf_groups_destroy(g);
-    bf_context_destroy(one);
 }
 
 /* Keys of a span, and one outside if `far`, are counted as by a sort. */
 static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span, bool far) {
     static int64_t wide[NEAR], sorted[NEAR], listed[NEAR], counts[NEAR];
     static int32_t narrow[NEAR];
-    bf_context *context = context_of(threads);
-    bf_groups *g = NULL;
+    OWN(bf_context) *context = context_of(threads);
+    OWN(bf_groups) *g = NULL;
     uint64_t seed = span;
     int64_t n = 0;
     for (uint64_t i = 0; i < NEAR; i++) {
@@ -172,8 +165,6 @@ static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span
         assert_int_equal(counts[n++], 2 * (end - i));
     }
     assert_int_equal(n, bf_groups_size(g));
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 /* What is numbered by its rank alone, what is not, and what is no more. */
@@ -209,7 +200,7 @@ TEST(ranks_are_in_the_order_of_keys) {
 }
 
 TEST(wrong_arguments_are_refused) {
-    bf_context *context = context_of(1);
+    OWN(bf_context) *context = context_of(1);
     bf_groups *g = NULL;
     bf_pairs *pairs = NULL;
     bf_array a = bf_array_of(BF_U32, keys, 10), bad = a;
@@ -220,7 +211,6 @@ TEST(wrong_arguments_are_refused) {
                      BF_E_ARGUMENT);
     assert_int_equal(bf_join(context, &a, &bad, 0, &pairs), BF_E_ARGUMENT);
     assert_int_equal(bf_join(context, NULL, &a, 0, &pairs), BF_E_ARGUMENT);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(group, NULL, NULL)

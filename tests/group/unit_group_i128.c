@@ -257,8 +257,8 @@ TEST(many_groups_are_partitioned) {
     i128 *k = malloc(N * sizeof *k), *found = malloc(N * sizeof *found);
     for (int64_t i = 0; i < N; i++) k[i] = ((i128)(i * 7919 % N) << 70) - i * 7919 % N;
     for (int threads = SEVERAL_THREADS ? 8 : 1; threads <= 8; threads += 7) {
-        bf_context *context = make_context(NULL, threads);
-        bf_groups *g = groups_of(context, BF_I128, BF_I128, 1);
+        OWN(bf_context) *context = make_context(NULL, threads);
+        OWN(bf_groups) *g = groups_of(context, BF_I128, BF_I128, 1);
         const bf_array a = bf_array_of(BF_I128, k, N), to = bf_array_of(BF_I128, found, N);
         const bf_array *list[] = {&a};
         assert_int_equal(bf_groups_absorb(g, &a, list), BF_OK);
@@ -267,8 +267,6 @@ TEST(many_groups_are_partitioned) {
         assert_true(are_in_order(found, N));
         assert_int_equal(bf_groups_aggregate(g, 0, NULL, &to, NULL), BF_OK);
         assert_true(are_in_order(found, N));
-        bf_groups_destroy(g);
-        bf_context_destroy(context);
     }
     free(k);
     free(found);
@@ -291,7 +289,7 @@ static void assert_same(bf_groups *a, bf_groups *b) {
 }
 
 TEST(saved_groups_come_back) {
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     for (int64_t n = 0; n <= 4000; n += 1000) {
         size_t size;
         make_rows(n, 700, false, (uint64_t)n);
@@ -322,15 +320,14 @@ TEST(saved_groups_come_back) {
         bf_groups_destroy(g);
         free_answer(&a);
     }
-    bf_context_destroy(context);
 }
 
 TEST(parts_and_what_is_left_make_the_whole) {
     enum { N = 6000, PARTS = 5 };
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     make_rows(N, 900, true, 5);
     bf_groups *whole = groups_of(context, BF_I128, BF_I128, 6), *parts[PARTS];
-    bf_groups *again = groups_of(context, BF_I128, BF_I128, 6);
+    OWN(bf_groups) *again = groups_of(context, BF_I128, BF_I128, 6);
     bf_groups *rest = groups_of(context, BF_I128, BF_I128, 6);
     absorb_rows(whole, 0, N);
     assert_int_equal(bf_groups_split(whole, PARTS, parts), BF_OK);
@@ -347,24 +344,22 @@ TEST(parts_and_what_is_left_make_the_whole) {
     absorb_rows(rest, 0, N / 2);
     assert_same(again, rest);
     bf_groups_destroy(whole);
-    bf_groups_destroy(again);
     bf_groups_destroy(rest);
-    bf_context_destroy(context);
 }
 
 static i128 power_of_ten(int n) { return n > 0 ? 10 * power_of_ten(n - 1) : 1; }
 
 TEST(a_finer_unit_multiplies) {
     enum { N = 2000 };
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     static const int digits[OPS] = {3, 3, 3, 3, 3, 3, 3, 3};
     uint64_t seed = 8;
     for (int64_t i = 0; i < N; i++) {
         keys[i] = (i128)(next_random(&seed) % 600) - 300;
         values[i] = (i128)(int64_t)next_random(&seed);
     }
-    bf_groups *g = groups_of(context, BF_I128, BF_I128, OPS);
-    bf_groups *fine = groups_of(context, BF_I128, BF_I128, OPS);
+    OWN(bf_groups) *g = groups_of(context, BF_I128, BF_I128, OPS);
+    OWN(bf_groups) *fine = groups_of(context, BF_I128, BF_I128, OPS);
     absorb_rows(g, 0, N);
     assert_int_equal(bf_groups_rescale(g, 35, digits), BF_OK);
     for (int64_t i = 0; i < N; i++) {
@@ -379,9 +374,6 @@ TEST(a_finer_unit_multiplies) {
     assert_int_equal(bf_groups_rescale(g, 0, many), BF_E_OVERFLOW);
     assert_int_equal(bf_groups_rescale(g, 0, too_many), BF_E_ARGUMENT);
     assert_same(g, fine);
-    bf_groups_destroy(g);
-    bf_groups_destroy(fine);
-    bf_context_destroy(context);
 }
 
 /* Groups of these dtypes, of rows of small numbers that they hold. */
@@ -406,7 +398,7 @@ TEST(groups_of_all_integers_are_taken) {
     static const bf_dtype dtypes[PARTS][2] = {{BF_I64, BF_I128}, {BF_U64, BF_I64},
                                               {BF_I128, BF_U64}, {BF_I8, BF_I32},
                                               {BF_U16, BF_U8},   {BF_I128, BF_I128}};
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     uint64_t seed = 6;
     for (int64_t i = 0; i < N * PARTS; i++) {
         const int part = (int)(i / N);
@@ -415,30 +407,25 @@ TEST(groups_of_all_integers_are_taken) {
         values[i] = (int64_t)(next_random(&seed) % 200) - (part < 2 || part == 3 ? 90 : 0);
     }
     for (int backwards = 0; backwards < 2; backwards++) {
-        bf_groups *into = groups_of(context, BF_I128, BF_I128, OPS);
-        bf_groups *whole = groups_of(context, BF_I128, BF_I128, OPS);
+        OWN(bf_groups) *into = groups_of(context, BF_I128, BF_I128, OPS);
+        OWN(bf_groups) *whole = groups_of(context, BF_I128, BF_I128, OPS);
         absorb_rows(whole, 0, N * PARTS);
         for (int k = 0; k < PARTS; k++) {
             const int p = backwards ? PARTS - 1 - k : k;
-            bf_groups *from = narrow_groups(context, dtypes[p][0], dtypes[p][1], p * N, N);
+            OWN(bf_groups) *from = narrow_groups(context, dtypes[p][0], dtypes[p][1], p * N, N);
             assert_int_equal(bf_groups_merge(into, from), BF_OK);
             if (p < PARTS - 1) assert_int_equal(bf_groups_merge(from, into), BF_E_STATE);
             if (p < PARTS - 1) assert_int_equal(bf_groups_retract(into, from), BF_E_STATE);
-            bf_groups_destroy(from);
         }
         assert_same(into, whole);
-        bf_groups_destroy(into);
-        bf_groups_destroy(whole);
     }
     static const bf_dtype others[] = {BF_BOOL, BF_F64, BF_PAIR};
     bf_groups *into = groups_of(context, BF_I128, BF_I128, 0);
     for (int i = 0; i < 3; i++) {
-        bf_groups *from = groups_of(context, others[i], BF_I128, 0);
+        OWN(bf_groups) *from = groups_of(context, others[i], BF_I128, 0);
         assert_int_equal(bf_groups_merge(into, from), BF_E_STATE);
-        bf_groups_destroy(from);
     }
     bf_groups_destroy(into);
-    bf_context_destroy(context);
 }
 
 static void check_join(bf_context *context, void *unused) {
@@ -446,7 +433,7 @@ static void check_join(bf_context *context, void *unused) {
     enum { N = 3000, M = 2000 };
     char *memory = malloc(48 * N + 48);
     const bf_array a = spread_rows(memory, keys, N), b = bf_array_of(BF_I128, keys + N, M);
-    bf_pairs *pairs = NULL;
+    OWN(bf_pairs) *pairs = NULL;
     assert_int_equal(bf_join(context, &a, &b, 1, &pairs), BF_OK);
     int64_t at = 0;
     for (int64_t i = 0; i < N; i++)
@@ -458,7 +445,6 @@ static void check_join(bf_context *context, void *unused) {
         }
     assert_int_equal(bf_pairs_size(pairs), at);
     assert_true(at > 0);
-    bf_pairs_destroy(pairs);
     free(memory);
 }
 

@@ -198,7 +198,8 @@ static void check_groups(bf_context *context, bf_dtype dtype, const unsigned cha
     static int32_t keys[ROWS];
     const char *const x[2] = {values[0], values[1]};
     for (int i = 0; i < ROWS; i++) keys[i] = i < KEYS ? i : i * 7 % 1000 % KEYS;
-    bf_groups *g = make_groups(context, dtype), *part = make_groups(context, dtype), *loaded;
+    OWN(bf_groups) *g = make_groups(context, dtype), *part = make_groups(context, dtype),
+                   *loaded = NULL;
     OK(absorb(g, dtype, keys, x, 0, ROWS));
     assert_results(context, g, dtype, keys);
     if (*want == NULL) *want = save(g, size);
@@ -214,9 +215,6 @@ static void check_groups(bf_context *context, bf_dtype dtype, const unsigned cha
     OK(bf_groups_load(context, *want, *size, &loaded));
     assert_saves_to(loaded, *want, *size);
     assert_results(context, loaded, dtype, keys);
-    bf_groups_destroy(loaded);
-    bf_groups_destroy(part);
-    bf_groups_destroy(g);
 }
 
 TEST(groups_have_the_results_of_their_rows) {
@@ -229,11 +227,10 @@ TEST(groups_have_the_results_of_their_rows) {
         for (int v = 0; v < 2; v++)
             make_values(dtype, d % 2 ? KIND_FULL : KIND_NARROW, &rng, values[v], ROWS);
         for (int i = 0; i < 4; i++) {
-            bf_context *context;
+            OWN(bf_context) *context = NULL;
             OK(bf_context_create(
                 &BF_OPTIONS(.device = "cpu", .threads = 1 + i / 2, .isa = isas[i % 2]), &context));
             check_groups(context, dtype, &want, &size);
-            bf_context_destroy(context);
         }
         test_free((void *)(uintptr_t)want);
     }
@@ -243,11 +240,11 @@ TEST(groups_have_the_results_of_their_rows) {
 TEST(an_index_has_the_results_of_groups) {
     static int32_t keys[ROWS];
     uint64_t rng = 9;
-    bf_context *context = limited(0, NULL, 2);
+    OWN(bf_context) *context = limited(0, NULL, 2);
     for (int i = 0; i < ROWS; i++) keys[i] = i < KEYS ? i : i * 7 % 1000 % KEYS;
     for (int d = 0; d < DTYPE_COUNT; d += CASE_STEP) {
         const char *const x[2] = {values[0], values[1]};
-        bf_groups *g = make_groups(context, all_dtypes[d]);
+        OWN(bf_groups) *g = make_groups(context, all_dtypes[d]);
         for (int v = 0; v < 2; v++) make_values(all_dtypes[d], KIND_FULL, &rng, values[v], ROWS);
         OK(absorb(g, all_dtypes[d], keys, x, 0, ROWS));
         for (int i = 0; i < AGGREGATES; i++) {
@@ -266,9 +263,7 @@ TEST(an_index_has_the_results_of_groups) {
             assert_memory_equal(found, want, sizeof want);
             assert_true(ops[i] == BF_SUM ? found[KEYS] == 0 : isnan(found[KEYS]));
         }
-        bf_groups_destroy(g);
     }
-    bf_context_destroy(context);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -325,8 +320,8 @@ TEST(a_failure_changes_nothing) {
     leave_out("a sanitizer has its own malloc");
 #endif
     const char *const x[2] = {(char *)many[0], (char *)many[1]};
-    bf_context *context = limited(0, NULL, 1);
-    bf_groups *g = make_groups(context, BF_F64);
+    OWN(bf_context) *context = limited(0, NULL, 1);
+    OWN(bf_groups) *g = make_groups(context, BF_F64);
     size_t size;
     make_many();
     for (int i = 50; i < 60; i++) many[i % 2][i] = i % 3 ? INFINITY : 0x1p-900;
@@ -342,16 +337,14 @@ TEST(a_failure_changes_nothing) {
         assert_true(allowed < 10000);
     }
     test_free(saved);
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 TEST(wrong_arrays_are_refused) {
     int32_t keys[3] = {1, 2, 1};
     double x[3] = {1, 2, 3};
     float y[3] = {1, 2, 3};
-    bf_context *context = limited(0, NULL, 1);
-    bf_groups *g = NULL;
+    OWN(bf_context) *context = limited(0, NULL, 1);
+    OWN(bf_groups) *g = NULL;
     const bf_aggregate corr = {BF_CORR, BF_F64}, dot = {BF_DOT, BF_F64};
     const bf_array k = bf_array_of(BF_I32, keys, 3), a = bf_array_of(BF_F64, x, 3),
                    narrow = bf_array_of(BF_F32, y, 3), fewer = bf_array_of(BF_F64, x, 2);
@@ -365,8 +358,6 @@ TEST(wrong_arrays_are_refused) {
     const bf_status status[3] = {BF_E_ARGUMENT, BF_E_DTYPE, BF_E_SHAPE};
     for (int i = 0; i < 3; i++) assert_int_equal(bf_groups_absorb(g, &k, wrong[i]), status[i]);
     assert_int_equal(bf_groups_rows(g), 0);
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(group_joint, NULL, NULL)

@@ -71,9 +71,9 @@ static bf_groups *merge_pieces(const collected *c) {
 
 TEST(pieces_make_the_whole) {
     static unsigned char whole[ROOM], again[ROOM], room[ROOM];
-    bf_context *context;
+    OWN(bf_context) *context = NULL;
     OK(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 2), &context));
-    bf_groups *g = make_groups(context, N);
+    OWN(bf_groups) *g = make_groups(context, N);
     const size_t size = save(g, whole);
     const int64_t pieces[] = {1, 2, 999, KEYS - 1, KEYS, INT64_MAX};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
@@ -82,25 +82,22 @@ TEST(pieces_make_the_whole) {
         OK(bf_groups_save_pieces(g, first, count, pieces[i], collect, &c));
         const int64_t each = pieces[i] < count ? pieces[i] : count;
         assert_int_equal(c.n, (count + each - 1) / each);
-        bf_groups *all = merge_pieces(&c);
+        OWN(bf_groups) *all = merge_pieces(&c);
         assert_int_equal(bf_groups_size(all), count);
         if (count == KEYS) {
             assert_int_equal(save(all, again), size);
             assert_memory_equal(again, whole, size);
         }
-        bf_groups_destroy(all);
     }
     assert_int_equal(save(g, again), size);
     assert_memory_equal(again, whole, size);
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 TEST(a_range_is_checked_and_a_writer_may_stop) {
     static unsigned char room[ROOM];
-    bf_context *context;
+    OWN(bf_context) *context = NULL;
     OK(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 1), &context));
-    bf_groups *g = make_groups(context, 100), *none = make_groups(context, 0);
+    OWN(bf_groups) *g = make_groups(context, 100), *none = make_groups(context, 0);
     collected c = {.context = context, .bytes = room, .most = 3};
     const struct {
         int64_t first, count, piece;
@@ -114,9 +111,6 @@ TEST(a_range_is_checked_and_a_writer_may_stop) {
     assert_int_equal(c.n, 0);
     assert_int_equal(bf_groups_save_pieces(g, 0, 100, 10, collect, &c), BF_E_CANCELLED);
     assert_int_equal(c.n, 3);
-    bf_groups_destroy(g);
-    bf_groups_destroy(none);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(group_pieces, NULL, NULL)

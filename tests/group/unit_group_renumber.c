@@ -47,7 +47,7 @@ static void fill_rows(void) {
 }
 
 TEST(numbers_are_the_keys) {
-    bf_context *context = NULL;
+    OWN(bf_context) *context = NULL;
     int64_t *const to = test_malloc(sizeof keys);
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 2, .device = "cpu"), &context),
                      BF_OK);
@@ -68,15 +68,15 @@ TEST(numbers_are_the_keys) {
     bf_groups *const made[] = {g, same, back, less};
     for (int i = 0; i < 4; i++) bf_groups_destroy(made[i]);
     test_free(to);
-    bf_context_destroy(context);
 }
 
 TEST(wrong_numbers_change_nothing) {
-    bf_context *context = NULL;
+    OWN(bf_context) *context = NULL;
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 1, .device = "cpu"), &context),
                      BF_OK);
     fill_rows();
-    bf_groups *g = make_groups(context, BF_I64, keys), *before = make_groups(context, BF_I64, keys);
+    OWN(bf_groups) *g = make_groups(context, BF_I64, keys),
+                   *before = make_groups(context, BF_I64, keys);
     const bf_array all = bf_array_of(BF_I64, numbers, KEYS),
                    few = bf_array_of(BF_I64, numbers, KEYS - 1),
                    floats = bf_array_of(BF_F64, values, KEYS);
@@ -88,20 +88,18 @@ TEST(wrong_numbers_change_nothing) {
         assert_int_equal(bf_groups_renumber(g, &all), BF_E_ARGUMENT);
     }
     assert_same(g, before);
-    bf_groups_destroy(g);
-    bf_groups_destroy(before);
-    bf_context_destroy(context);
 }
 
 TEST(without_memory_nothing_changes) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
-    bf_context *context = NULL;
+    OWN(bf_context) *context = NULL;
     assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 1, .device = "cpu"), &context),
                      BF_OK);
     fill_rows();
-    bf_groups *g = make_groups(context, BF_I64, keys), *before = make_groups(context, BF_I64, keys);
+    OWN(bf_groups) *g = make_groups(context, BF_I64, keys),
+                   *before = make_groups(context, BF_I64, keys);
     const bf_array all = bf_array_of(BF_I64, numbers, KEYS);
     for (long allowed = 0;; allowed++) {
         assert_same(g, before);
@@ -112,9 +110,6 @@ TEST(without_memory_nothing_changes) {
         assert_int_equal(status, BF_E_MEMORY);
         assert_true(allowed < 1000);
     }
-    bf_groups_destroy(g);
-    bf_groups_destroy(before);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(group_renumber, NULL, NULL)

@@ -251,7 +251,7 @@ TEST(no_group_and_one) {
     int32_t key = -1;
     const bf_aggregate sum = {BF_SUM, BF_F64};
     bf_groups_options how = BF_GROUPS_OPTIONS(.key = BF_I32, .count = 1, .aggregates = &sum);
-    bf_groups *g;
+    OWN(bf_groups) *g = NULL;
     bf_value v;
     bf_array keys = bf_array_of(BF_I32, &key, 1), values = bf_array_of(BF_F64, &value, 1);
     bf_array none = bf_array_of(BF_F64, NULL, 0), single = bf_array_of(BF_F64, &out, 1);
@@ -265,7 +265,6 @@ TEST(no_group_and_one) {
     assert_int_equal(bf_groups_aggregate(g, 0, NULL, &single, NULL), BF_OK);
     assert_int_equal(bf_groups_result(g, 0, NULL, &v), BF_OK);
     assert_true(out == 2.5 && v.as.f64 == 2.5);
-    bf_groups_destroy(g);
 }
 
 /* Groups of one row each, of more than one shard has, so that a result is known at sight. */
@@ -284,7 +283,7 @@ TEST(many_groups) {
     bf_array out = bf_array_of(BF_I64, sums, MANY), roots = bf_array_of(BF_F64, norms, MANY);
     const bf_array *each[] = {&v, &v};
     for (int c = 0; c < 2; c++) {
-        bf_groups *g;
+        OWN(bf_groups) *g = NULL;
         assert_int_equal(bf_groups_create(c ? three : one, &how, &g), BF_OK);
         assert_int_equal(bf_groups_absorb(g, &k, each), BF_OK);
         assert_int_equal(bf_groups_list(g, &by_key, NULL), BF_OK);
@@ -295,7 +294,6 @@ TEST(many_groups) {
             assert_int_equal(sums[i], sum);
             assert_true(norms[i] == fabs((double)sum));
         }
-        bf_groups_destroy(g);
     }
     test_free(keys);
     test_free(sorted);

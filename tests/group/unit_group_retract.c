@@ -81,7 +81,7 @@ TEST(what_remains_is_left) {
     for (int d = 0; d < 5; d++) {
         fill_keys(dtypes[d], d == 0 ? 2 : 12000);
         for (int i = 0; i < 5; i++) {
-            bf_context *context = make_cpu(1 + i % 3);
+            OWN(bf_context) *context = make_cpu(1 + i % 3);
             int count = i % 2 ? AGGREGATES : 0;
             bf_groups *all = part(context, dtypes[d], count, 0, ROWS);
             bf_groups *some = part(context, dtypes[d], count, 0, cuts[i]);
@@ -97,14 +97,13 @@ TEST(what_remains_is_left) {
             assert_true(same_groups(all, empty));
             bf_groups *const made[] = {all, some, rest, empty};
             for (int k = 0; k < 4; k++) bf_groups_destroy(made[k]);
-            bf_context_destroy(context);
         }
     }
 }
 
 TEST(what_is_not_there_is_not_taken_out) {
     static const bf_aggregate least = {BF_MIN, BF_F64};
-    bf_context *context = make_cpu(1);
+    OWN(bf_context) *context = make_cpu(1);
     bf_groups_options o = BF_GROUPS_OPTIONS(.key = BF_U64, .count = 1, .aggregates = &least);
     bf_groups *extremes[2];
     fill_values();
@@ -122,14 +121,13 @@ TEST(what_is_not_there_is_not_taken_out) {
     assert_int_equal(bf_groups_retract(extremes[0], extremes[1]), BF_E_ARGUMENT);
     bf_groups *const made[] = {g, before, more, counts, strange, extremes[0], extremes[1]};
     for (int k = 0; k < 7; k++) bf_groups_destroy(made[k]);
-    bf_context_destroy(context);
 }
 
 TEST(without_memory_nothing_changes) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
-    bf_context *context = make_cpu(1);
+    OWN(bf_context) *context = make_cpu(1);
     fill_values();
     fill_keys(BF_U64, 3000);
     bf_groups *g = part(context, BF_U64, 2, 0, 5000), *before = part(context, BF_U64, 2, 0, 5000);
@@ -147,7 +145,6 @@ TEST(without_memory_nothing_changes) {
     assert_true(same_groups(g, rest));
     bf_groups *const made[] = {g, before, some, rest};
     for (int k = 0; k < 4; k++) bf_groups_destroy(made[k]);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(group_retract, NULL, NULL)

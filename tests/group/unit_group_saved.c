@@ -52,8 +52,8 @@ TEST(loading_fails_without_memory_and_leaves_nothing) {
     leave_out("a sanitizer has its own malloc");
 #endif
     size_t size, again_size;
-    bf_context *context = context_of(1);
-    bf_groups *g = groups_of(context, ROWS), *loaded = NULL;
+    OWN(bf_context) *context = context_of(1);
+    OWN(bf_groups) *g = groups_of(context, ROWS), *loaded = NULL;
     unsigned char *saved = save(g, &size);
     for (long allowed = 0;; allowed++) {
         atomic_store(&until_failure, allowed);
@@ -69,9 +69,6 @@ TEST(loading_fails_without_memory_and_leaves_nothing) {
     assert_memory_equal(again, saved, size);
     test_free(again);
     test_free(saved);
-    bf_groups_destroy(loaded);
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 TEST(saving_fails_without_memory) {
@@ -79,8 +76,8 @@ TEST(saving_fails_without_memory) {
     leave_out("a sanitizer has its own malloc");
 #endif
     size_t size = 0;
-    bf_context *context = context_of(1);
-    bf_groups *g = groups_of(context, ROWS);
+    OWN(bf_context) *context = context_of(1);
+    OWN(bf_groups) *g = groups_of(context, ROWS);
     for (long allowed = 0;; allowed++) {
         atomic_store(&until_failure, allowed);
         bf_status status = bf_groups_save_size(g, &size);
@@ -90,8 +87,6 @@ TEST(saving_fails_without_memory) {
         assert_true(allowed < 1000);
     }
     test_free(save(g, &size));
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 /* Limbs outside the span come back from what is inside it. */
@@ -121,7 +116,7 @@ TEST(spans_say_all_of_a_number) {
 
 TEST(wrong_arguments_are_refused) {
     size_t size;
-    bf_context *context = context_of(1);
+    OWN(bf_context) *context = context_of(1);
     bf_groups *g = groups_of(context, 10), *loaded = NULL;
     bf_groups_options kind = {.size = sizeof kind};
     unsigned char *saved = save(g, &size);
@@ -139,7 +134,6 @@ TEST(wrong_arguments_are_refused) {
     assert_null(loaded);
     test_free(saved);
     bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(group_saved, NULL, NULL)

@@ -95,7 +95,7 @@ static void assert_same(bf_groups *a, bf_groups *b) {
 
 TEST(chunks_of_any_values_give_the_same) {
     for (int first = 0; first < PATTERNS; first++) {
-        bf_groups *g = new_groups(0), *want = new_groups(0);
+        OWN(bf_groups) *g = new_groups(0), *want = new_groups(0);
         int64_t at = 0, n = 3000;
         for (int step = 0; step < PATTERNS && at + n <= ROWS; step++, at += n, n *= 3) {
             const int p = (first + (step > 1 ? step : 0)) % PATTERNS; /* the first one twice */
@@ -103,8 +103,6 @@ TEST(chunks_of_any_values_give_the_same) {
             assert_int_equal(absorb(want, p, at, n, true), BF_OK);
             assert_same(g, want);
         }
-        bf_groups_destroy(g);
-        bf_groups_destroy(want);
     }
 }
 
@@ -112,7 +110,7 @@ TEST(merges_give_the_same) {
     for (int i = 0; i < PATTERNS * PATTERNS * 4; i += STEP) {
         const int p = i % PATTERNS, q = i / PATTERNS % PATTERNS, how = i / PATTERNS / PATTERNS;
         const int64_t n = how % 2 ? 2000 : 0, more = i % 24 == 0 ? ROWS - 2000 : 3000;
-        bf_groups *g = new_groups(0), *from = new_groups(how > 1), *want = new_groups(0);
+        OWN(bf_groups) *g = new_groups(0), *from = new_groups(how > 1), *want = new_groups(0);
         if (n > 0) assert_int_equal(absorb(g, p, 0, n, false), BF_OK);
         if (n > 0) assert_int_equal(absorb(want, p, 0, n, true), BF_OK);
         assert_int_equal(absorb(from, q, n, more, false), BF_OK);
@@ -122,14 +120,11 @@ TEST(merges_give_the_same) {
         assert_int_equal(absorb(g, p, 0, 1000, false), BF_OK);
         assert_int_equal(absorb(want, p, 0, 1000, true), BF_OK);
         assert_same(g, want);
-        bf_groups_destroy(g);
-        bf_groups_destroy(from);
-        bf_groups_destroy(want);
     }
 }
 
 TEST(saved_and_cleared_groups_go_on) {
-    bf_groups *g = new_groups(0), *want = new_groups(0), *loaded = NULL;
+    OWN(bf_groups) *g = new_groups(0), *want = new_groups(0), *loaded = NULL;
     assert_int_equal(absorb(g, 0, 0, 5000, false), BF_OK);
     assert_int_equal(absorb(want, 0, 0, 5000, true), BF_OK);
     size_t size;
@@ -150,16 +145,13 @@ TEST(saved_and_cleared_groups_go_on) {
     assert_int_equal(absorb(want, 1, 0, 3000, true), BF_OK);
     assert_same(g, want);
     test_free(bytes);
-    bf_groups_destroy(g);
-    bf_groups_destroy(want);
-    bf_groups_destroy(loaded);
 }
 
 TEST(a_failure_leaves_groups_as_they_were) {
 #ifdef SANITIZED
     leave_out("a sanitizer has its own malloc");
 #endif
-    bf_groups *g = new_groups(0), *want = new_groups(0);
+    OWN(bf_groups) *g = new_groups(0), *want = new_groups(0);
     assert_int_equal(absorb(g, 0, 0, 3000, false), BF_OK);
     assert_int_equal(absorb(want, 0, 0, 3000, true), BF_OK);
     for (long allowed = 0;; allowed++) {
@@ -173,8 +165,6 @@ TEST(a_failure_leaves_groups_as_they_were) {
     }
     assert_int_equal(absorb(want, 1, 3000, 3000, true), BF_OK);
     assert_same(g, want);
-    bf_groups_destroy(g);
-    bf_groups_destroy(want);
 }
 
 /* The tests above would pass if nothing were shared. */
@@ -186,13 +176,12 @@ TEST(aggregates_of_a_column_do_share) {
     memcpy(g.wanted, kinds, sizeof kinds);
     bf_group_shares_of(&g, same, of);
     assert_memory_equal(of, want, sizeof want);
-    bf_groups *groups = new_groups(0);
+    OWN(bf_groups) *groups = new_groups(0);
     const bf_cpu_groups *inside = groups->inside;
     assert_int_equal(absorb(groups, 0, 0, 1000, false), BF_OK);
     assert_int_equal(inside->count, 1);
     assert_int_equal(absorb(groups, 1, 0, 1000, false), BF_OK);
     assert_int_equal(inside->count, KINDS);
-    bf_groups_destroy(groups);
 }
 
 UNIT_TESTS(group_share, make_rows, close_context)

@@ -158,15 +158,13 @@ static void open_context(int threads, const char *isa) {
 
 /* Compares the groups of all rows, sorted and in pieces. */
 static void compare(bf_dtype dtype, int count, bool saved) {
-    bf_groups *g = new_groups(dtype, count, 1), *want = new_groups(dtype, count, 1);
+    OWN(bf_groups) *g = new_groups(dtype, count, 1), *want = new_groups(dtype, count, 1);
     assert_int_equal(absorb(g, 0, ROWS), BF_OK);
     assert_true(is_ordered(g));
     absorb_pieces(want, 0, ROWS);
     assert_false(is_ordered(want));
     assert_same(g, want);
     if (saved) assert_same_saved(g, want);
-    bf_groups_destroy(g);
-    bf_groups_destroy(want);
 }
 
 TEST(any_keys_give_the_same) {
@@ -215,7 +213,7 @@ TEST(few_groups_are_not_sorted) {
 
 /* How the rest of the rows comes to groups that were sorted, or sorted ones come to others. */
 static void add_rest(bf_groups *g, int how) {
-    bf_groups *other = new_groups(g->key, g->count, how % 2 ? 1 : 2);
+    OWN(bf_groups) *other = new_groups(g->key, g->count, how % 2 ? 1 : 2);
     switch (how / 2) {
     case 0: /* sorted ones into sorted ones */
         assert_int_equal(absorb(g, 0, ROWS), BF_OK);
@@ -231,7 +229,6 @@ static void add_rest(bf_groups *g, int how) {
         assert_int_equal(absorb(other, 0, ROWS), BF_OK);
     }
     assert_int_equal(bf_groups_merge(g, other), BF_OK);
-    bf_groups_destroy(other);
 }
 
 TEST(merges_give_the_same) {
@@ -239,14 +236,12 @@ TEST(merges_give_the_same) {
     open_context(2, "auto");
     for (int how = 0; how < 6; how += THREADS_ALONE ? 5 : DATA_SHARE) {
         const int64_t some = how % 2 ? 1000 : ROWS / 2;
-        bf_groups *g = new_groups(BF_I64, 1, 1), *want = new_groups(BF_I64, 1, 1);
+        OWN(bf_groups) *g = new_groups(BF_I64, 1, 1), *want = new_groups(BF_I64, 1, 1);
         add_rest(g, how);
         absorb_pieces(want, 0, ROWS);
         absorb_pieces(want, 0, how < 2 ? ROWS : some);
         assert_same(g, want);
         if (how == 2) assert_same_saved(g, want);
-        bf_groups_destroy(g);
-        bf_groups_destroy(want);
     }
     bf_context_destroy(context);
 }
@@ -256,7 +251,7 @@ TEST(more_rows_give_the_same) {
     open_context(2, "auto");
     for (int k = 0; k < 3; k += PATTERN_STEP) {
         const int64_t n = k == 0 ? 10 : k == 1 ? ROWS / 3 : ROWS;
-        bf_groups *g = new_groups(BF_U32, 1, 1), *want = new_groups(BF_U32, 1, 1);
+        OWN(bf_groups) *g = new_groups(BF_U32, 1, 1), *want = new_groups(BF_U32, 1, 1);
         assert_int_equal(absorb(g, 0, ROWS), BF_OK);
         assert_true(is_ordered(g));
         assert_int_equal(absorb(g, 0, n), BF_OK);
@@ -267,8 +262,6 @@ TEST(more_rows_give_the_same) {
         assert_int_equal(bf_groups_clear(g), BF_OK);
         assert_int_equal(absorb(g, 0, ROWS), BF_OK);
         assert_true(is_ordered(g));
-        bf_groups_destroy(g);
-        bf_groups_destroy(want);
     }
     bf_context_destroy(context);
 }
@@ -319,7 +312,7 @@ TEST(a_cancelled_sort_does_no_harm) {
     make_rows(PAIRED);
     open_context(2, "auto");
     for (int count = THREADS_ALONE; count < 2; count++) {
-        bf_groups *want = new_groups(BF_I64, count, 1), *g = new_groups(BF_I64, count, 1);
+        OWN(bf_groups) *want = new_groups(BF_I64, count, 1), *g = new_groups(BF_I64, count, 1);
         witness w;
         absorb_pieces(want, 0, ROWS);
         begin_watch(&w, context, 0, 0);
@@ -338,8 +331,6 @@ TEST(a_cancelled_sort_does_no_harm) {
             assert_int_equal(st, BF_E_CANCELLED);
             assert_int_equal(bf_groups_size(g), 0);
         }
-        bf_groups_destroy(g);
-        bf_groups_destroy(want);
     }
     bf_context_destroy(context);
 }

@@ -85,7 +85,7 @@ static void check_same(bf_context *free_one, bf_groups *g, bf_groups *want, bf_d
     }
     free(made);
     size_t size, wanted;
-    bf_groups *copy = make_groups(free_one, key); /* for there is no memory to save in */
+    OWN(bf_groups) *copy = make_groups(free_one, key); /* for there is no memory to save in */
     OK(bf_groups_merge(copy, g));
     OK(bf_groups_save_size(copy, &size));
     OK(bf_groups_save_size(want, &wanted));
@@ -95,7 +95,6 @@ static void check_same(bf_context *free_one, bf_groups *g, bf_groups *want, bf_d
     OK(bf_groups_save(want, made + size));
     assert_memory_equal(made, made + size, size);
     free(made);
-    bf_groups_destroy(copy);
 }
 
 TEST(the_bytes_of_no_limit) {
@@ -103,13 +102,13 @@ TEST(the_bytes_of_no_limit) {
     for (size_t d = 0; d < sizeof key_dtypes / sizeof *key_dtypes; d += EACH) {
         const bf_dtype key = key_dtypes[d];
         make_rows(key);
-        bf_groups *want = make_groups(free_one, key), *fails = make_groups(without, key);
+        OWN(bf_groups) *want = make_groups(free_one, key), *fails = make_groups(without, key);
         absorb_all(want, key, N);
         if (key != BF_I16) assert_int_equal(absorb(fails, key, 0, N), BF_E_MEMORY);
         {
             const int chunk = d / EACH % 2 == 0 ? N / 30 : N;
-            bf_context *context = limited(LIMIT, directory, 1 + (int)(d / EACH % 2));
-            bf_groups *g = make_groups(context, key);
+            OWN(bf_context) *context = limited(LIMIT, directory, 1 + (int)(d / EACH % 2));
+            OWN(bf_groups) *g = make_groups(context, key);
             absorb_all(g, key, chunk);
             check_same(free_one, g, want, key);
             OK(absorb(g, key, 0, N / 2)); /* it goes on behind results */
@@ -117,11 +116,7 @@ TEST(the_bytes_of_no_limit) {
             assert_int_equal(bf_groups_size(g), 0);
             absorb_all(g, key, chunk);
             check_same(free_one, g, want, key);
-            bf_groups_destroy(g);
-            bf_context_destroy(context);
         }
-        bf_groups_destroy(fails);
-        bf_groups_destroy(want);
     }
     bf_context_destroy(without);
     bf_context_destroy(free_one);
@@ -132,24 +127,19 @@ TEST(the_bytes_of_no_limit) {
 TEST(merges) {
     const bf_dtype key = BF_I64;
     make_rows(key);
-    bf_context *free_one = limited(0, NULL, 2), *context = limited(LIMIT, directory, 2);
-    bf_groups *want = make_groups(free_one, key);
+    OWN(bf_context) *free_one = limited(0, NULL, 2), *context = limited(LIMIT, directory, 2);
+    OWN(bf_groups) *want = make_groups(free_one, key);
     absorb_all(want, key, N);
     for (int parts = 2; parts <= 50; parts *= 5) {
-        bf_groups *sum = make_groups(context, key);
+        OWN(bf_groups) *sum = make_groups(context, key);
         const int each = (N + parts - 1) / parts;
         for (int at = 0; at < N; at += each) {
-            bf_groups *part = make_groups(context, key);
+            OWN(bf_groups) *part = make_groups(context, key);
             OK(absorb(part, key, at, N - at < each ? N - at : each));
             OK(bf_groups_merge(sum, part));
-            bf_groups_destroy(part);
         }
         check_same(free_one, sum, want, key);
-        bf_groups_destroy(sum);
     }
-    bf_groups_destroy(want);
-    bf_context_destroy(context);
-    bf_context_destroy(free_one);
 }
 
 /* ---- exact answers --------------------------------------------------------------------------- */
@@ -162,9 +152,9 @@ static int compare(const void *a, const void *b) {
 
 TEST(exact_counts_and_sums) {
     static int64_t rows[2 * N], found[N], sums[N], counts[N];
-    bf_context *context = limited(LIMIT, directory, 2);
+    OWN(bf_context) *context = limited(LIMIT, directory, 2);
     make_rows(BF_I64);
-    bf_groups *g = make_groups(context, BF_I64);
+    OWN(bf_groups) *g = make_groups(context, BF_I64);
     absorb_all(g, BF_I64, N / 7);
     for (int i = 0; i < N; i++) {
         memcpy(&rows[2 * i], keys + 8 * i, 8);
@@ -186,8 +176,6 @@ TEST(exact_counts_and_sums) {
         assert_int_equal((uint64_t)sums[i], sum);
     }
     assert_int_equal(at, N);
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -196,8 +184,8 @@ TEST(exact_counts_and_sums) {
 TEST(a_sum_that_does_not_fit) {
     const bf_aggregate sum = {BF_SUM, BF_I64};
     static int64_t k[N], v[N], made[N];
-    bf_context *context = limited(LIMIT, directory, 1);
-    bf_groups *g;
+    OWN(bf_context) *context = limited(LIMIT, directory, 1);
+    OWN(bf_groups) *g = NULL;
     OK(bf_groups_create(context, &BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1, .aggregates = &sum),
                         &g));
     for (int i = 0; i < N; i++) {
@@ -214,8 +202,6 @@ TEST(a_sum_that_does_not_fit) {
     assert_int_equal(bf_groups_aggregate(g, 0, NULL, &to, NULL), BF_E_OVERFLOW);
     assert_string_equal(bf_context_message(context), text);
     for (int i = 0; i < N; i++) assert_int_equal(made[i], 0);
-    bf_groups_destroy(g);
-    bf_context_destroy(context);
 }
 
 typedef struct ticking {
@@ -233,12 +219,12 @@ TEST(cancelled_calls) {
     const bf_dtype key = BF_I64;
     int cancelled = 0;
     make_rows(key);
-    bf_context *free_one = limited(0, NULL, 1);
-    bf_groups *want = make_groups(free_one, key);
+    OWN(bf_context) *free_one = limited(0, NULL, 1);
+    OWN(bf_groups) *want = make_groups(free_one, key);
     OK(absorb(want, key, 0, N / 2));
     for (int i = 0; i < 100; i += 5) {
-        bf_context *context = limited(LIMIT, directory, 2);
-        bf_groups *g = make_groups(context, key);
+        OWN(bf_context) *context = limited(LIMIT, directory, 2);
+        OWN(bf_groups) *g = make_groups(context, key);
         ticking t = {i};
         OK(absorb(g, key, 0, N / 2));
         OK(bf_context_watch(context, &(bf_watch){sizeof(bf_watch), 0, tick, &t}));
@@ -249,12 +235,8 @@ TEST(cancelled_calls) {
         cancelled += status != BF_OK;
         if (status != BF_OK) assert_int_equal(bf_groups_rows(g), N / 2);
         if (status != BF_OK && i % 4 == 0) check_same(free_one, g, want, key);
-        bf_groups_destroy(g);
-        bf_context_destroy(context);
     }
     assert_true(cancelled > 3);
-    bf_groups_destroy(want);
-    bf_context_destroy(free_one);
 }
 
 /* So does one whose file cannot grow. */
@@ -270,7 +252,7 @@ TEST(full_files) {
     signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < 24; i += 3) {
         struct rlimit small = before;
-        bf_groups *g = make_groups(context, key);
+        OWN(bf_groups) *g = make_groups(context, key);
         OK(absorb(g, key, 0, N / 2));
         small.rlim_cur = (rlim_t)(1 + i) << 19;
         setrlimit(RLIMIT_FSIZE, &small);
@@ -281,7 +263,6 @@ TEST(full_files) {
         if (status != BF_OK)
             assert_non_null(strstr(bf_context_message(context), "cannot write a temporary file"));
         if (status != BF_OK) check_same(free_one, g, want, key);
-        bf_groups_destroy(g);
     }
     assert_true(full > 1);
     bf_groups_destroy(want);

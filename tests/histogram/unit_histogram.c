@@ -16,15 +16,13 @@ static void check_problem(const problem *p, const bf_histogram_options *options)
     int64_t *expected = expected_counts(p);
     bf_array a = bf_array_of(p->dtype, p->data, p->n);
     for (int i = 0; i < context_count; i++) {
-        bf_histogram *of = histogram_of(contexts[i], &a, NULL, *options), *made = NULL;
+        OWN(bf_histogram) *of = histogram_of(contexts[i], &a, NULL, *options), *made = NULL;
         assert_counts(of, expected, p->bins, p->n);
         bf_histogram_options by_edges =
             BF_HISTOGRAM_OPTIONS(.bins = p->bins, .edges = bf_histogram_edges(of));
         assert_int_equal(bf_histogram_create(contexts[i], p->dtype, &by_edges, &made), BF_OK);
         assert_int_equal(bf_histogram_absorb(made, &a, NULL), BF_OK);
         assert_counts(made, expected, p->bins, p->n);
-        bf_histogram_destroy(made);
-        bf_histogram_destroy(of);
     }
     free(expected);
 }
@@ -33,12 +31,11 @@ static void check_problem(const problem *p, const bf_histogram_options *options)
 static void check_options(bf_dtype dtype, const void *x, int64_t n,
                           const bf_histogram_options *options) {
     bf_array a = bf_array_of(dtype, x, n);
-    bf_histogram *h = histogram_of(contexts[0], &a, NULL, *options);
+    OWN(bf_histogram) *h = histogram_of(contexts[0], &a, NULL, *options);
     bf_histogram_info info = {.size = sizeof info};
     bf_histogram_describe(h, &info);
     problem p = {dtype, x, n, info.bins, bf_histogram_edges(h)};
     check_problem(&p, options);
-    bf_histogram_destroy(h);
 }
 
 /* Puts elements near the edges of even bins over [lo, hi] among the rest. */
@@ -120,12 +117,11 @@ TEST(ten_million_bins) {
         fill(BF_F64, data, N, KIND_NARROW, seed);
         add_near_edges(BF_F64, data, N, 0, 1, BINS, &seed);
         bf_array a = bf_array_of(BF_F64, data, N);
-        bf_histogram *h = histogram_of(contexts[i ? context_count - 1 : 0], &a, NULL, options);
+        OWN(bf_histogram) *h = histogram_of(contexts[i ? context_count - 1 : 0], &a, NULL, options);
         problem p = {BF_F64, data, N, BINS, bf_histogram_edges(h)};
         int64_t *expected = expected_counts(&p);
         assert_counts(h, expected, BINS, N);
         free(expected);
-        bf_histogram_destroy(h);
     }
 }
 
@@ -216,11 +212,10 @@ TEST(a_number_of_bins_by_sturges_rule) {
         bf_histogram_info info = {.size = sizeof info};
         fill(BF_F32, data, N, KIND_NARROW, 1);
         bf_array a = bf_array_of(BF_F32, data, cases[i].n);
-        bf_histogram *h =
+        OWN(bf_histogram) *h =
             histogram_of(contexts[0], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_AUTO));
         bf_histogram_describe(h, &info);
         assert_int_equal(info.bins, cases[i].bins);
-        bf_histogram_destroy(h);
     }
 }
 
@@ -235,14 +230,12 @@ TEST(two_elements_stand_for_many) {
             ends[1] = fmax(ends[1], element(BF_F64, data, i));
         }
         bf_array a = bf_array_of(BF_F64, data, n), two = bf_array_of(BF_F64, ends, 2);
-        bf_histogram *h = histogram_of(contexts[0], &two, NULL, o);
+        OWN(bf_histogram) *h = histogram_of(contexts[0], &two, NULL, o);
         bf_histogram_clear(h);
         assert_int_equal(bf_histogram_absorb(h, &a, NULL), BF_OK);
         o.numbers = 0;
-        bf_histogram *expected = histogram_of(contexts[0], &a, NULL, o);
+        OWN(bf_histogram) *expected = histogram_of(contexts[0], &a, NULL, o);
         assert_same_histogram(h, expected);
-        bf_histogram_destroy(h);
-        bf_histogram_destroy(expected);
     }
 }
 
@@ -290,12 +283,11 @@ TEST(strided_arrays) {
                            bytes);
         bf_array copied = bf_array_of(dtype, flat, n);
         for (int c = 0; c < context_count; c++) {
-            bf_histogram *x = histogram_of(contexts[c], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 9));
-            bf_histogram *y =
+            OWN(bf_histogram) *x =
+                histogram_of(contexts[c], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 9));
+            OWN(bf_histogram) *y =
                 histogram_of(contexts[c], &copied, NULL, BF_HISTOGRAM_OPTIONS(.bins = 9));
             assert_same_histogram(x, y);
-            bf_histogram_destroy(x);
-            bf_histogram_destroy(y);
         }
     }
 }
@@ -327,16 +319,15 @@ TEST(large_arrays) {
 TEST(the_caller_s_rounding_does_not_matter) {
     fill(BF_F32, data, N, KIND_NARROW, 1);
     bf_array a = bf_array_of(BF_F32, data, N);
-    bf_histogram *h = histogram_of(contexts[0], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 97));
+    OWN(bf_histogram) *h = histogram_of(contexts[0], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 97));
     for (int i = 0; i < context_count; i++) {
         fesetround(i % 2 ? FE_UPWARD : FE_TOWARDZERO);
-        bf_histogram *other = histogram_of(contexts[i], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 97));
+        OWN(bf_histogram) *other =
+            histogram_of(contexts[i], &a, NULL, BF_HISTOGRAM_OPTIONS(.bins = 97));
         assert_int_equal(fegetround(), i % 2 ? FE_UPWARD : FE_TOWARDZERO);
         fesetround(FE_TONEAREST);
         assert_same_histogram(h, other);
-        bf_histogram_destroy(other);
     }
-    bf_histogram_destroy(h);
 }
 
 UNIT_TESTS(histogram, make_contexts, destroy_contexts)

@@ -54,7 +54,7 @@ static void check_counts(bf_context *c, bf_dtype dtype, const bf_histogram_optio
         const bf_array a = bf_array_of(dtype, data, some), wa = bf_array_of(BF_U8, ones, some),
                        b = bf_array_of(dtype, (char *)data + (size_t)some * bytes, N - some),
                        wb = bf_array_of(BF_U8, ones, N - some);
-        bf_histogram *h = make_histogram(c, dtype, o), *loaded = NULL;
+        OWN(bf_histogram) *h = make_histogram(c, dtype, o), *loaded = NULL;
         assert_int_equal(bf_histogram_absorb(h, &a, weighted ? &wa : NULL), BF_OK);
         size_t size;
         unsigned char *saved = save_histogram(h, &size);
@@ -64,8 +64,6 @@ static void check_counts(bf_context *c, bf_dtype dtype, const bf_histogram_optio
         assert_int_equal(bf_histogram_merge(loaded, h), BF_OK);
         assert_counts(loaded, expected, o.bins, N);
         if (weighted) check_weights(loaded, o.bins);
-        bf_histogram_destroy(h);
-        bf_histogram_destroy(loaded);
         free(saved);
     }
 }
@@ -131,15 +129,13 @@ TEST(the_edges_are_told_as_integers) {
     assert_int_equal(bf_histogram_density(h, &density), BF_OK);
     assert_true(density == 0.5);
     bf_histogram_destroy(h);
-    bf_histogram *a = make_histogram(contexts[0], BF_I64,
-                                     BF_HISTOGRAM_OPTIONS(.bins = 2, .edges = doubles)),
-                 *b = make_histogram(
-                     contexts[0], BF_I64,
-                     BF_HISTOGRAM_OPTIONS(.bins = 2, .integers = small, .integers_dtype = BF_I64));
+    OWN(bf_histogram) *a =
+        make_histogram(contexts[0], BF_I64, BF_HISTOGRAM_OPTIONS(.bins = 2, .edges = doubles)),
+                      *b = make_histogram(contexts[0], BF_I64,
+                                          BF_HISTOGRAM_OPTIONS(.bins = 2, .integers = small,
+                                                               .integers_dtype = BF_I64));
     assert_same_histogram(a, b); /* doubles hold these */
     assert_null(bf_histogram_integers(b));
-    bf_histogram_destroy(a);
-    bf_histogram_destroy(b);
 }
 
 /* NumPy's: what the ends, as integers, leave is compared with even edges, as doubles. */
@@ -185,16 +181,14 @@ TEST(the_caller_s_rounding_does_not_matter) {
     const int64_t ends[] = {two_53 + 1, two_53 + 1235};
     const bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 7, .range = 1, .integers = ends, .integers_dtype = BF_I64);
-    bf_histogram *h = make_histogram(contexts[0], BF_I64, o);
+    OWN(bf_histogram) *h = make_histogram(contexts[0], BF_I64, o);
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     for (int i = 0; i < 3; i++) {
         fesetround(modes[i]);
-        bf_histogram *other = make_histogram(contexts[0], BF_I64, o);
+        OWN(bf_histogram) *other = make_histogram(contexts[0], BF_I64, o);
         fesetround(FE_TONEAREST);
         assert_same_histogram(h, other);
-        bf_histogram_destroy(other);
     }
-    bf_histogram_destroy(h);
 }
 
 static void refuse(bf_status status, bf_dtype dtype, bf_histogram_options o) {

@@ -71,14 +71,13 @@ TEST(arguments_are_checked) {
 }
 
 TEST(weights_have_the_array_s_shape) {
-    bf_histogram *h = make_histogram(contexts[0], BF_F64,
-                                     BF_HISTOGRAM_OPTIONS(.range = 1, .hi = 1, .weights = BF_F32));
+    OWN(bf_histogram) *h = make_histogram(
+        contexts[0], BF_F64, BF_HISTOGRAM_OPTIONS(.range = 1, .hi = 1, .weights = BF_F32));
     bf_array a = bf_array_of(BF_F64, data, N), w = bf_array_of(BF_F32, weights, N);
     assert_int_equal(bf_histogram_absorb(h, &a, NULL), BF_E_ARGUMENT);
     assert_int_equal(bf_histogram_absorb(h, &a, &a), BF_E_DTYPE);
     w.shape[0]--;
     assert_int_equal(bf_histogram_absorb(h, &a, &w), BF_E_SHAPE);
-    bf_histogram_destroy(h);
 }
 
 TEST(what_differs_does_not_merge) {

@@ -68,13 +68,11 @@ TEST(every_context_counts_zeros_alike) {
     fill(BF_F32, data, N, KIND_NARROW, 1);
     fill(BF_F32, weights, N, KIND_NARROW, 2);
     spoil(BF_F32, weights, 3);
-    bf_histogram *expected = part(contexts[0], BF_F32, o, 0, N);
+    OWN(bf_histogram) *expected = part(contexts[0], BF_F32, o, 0, N);
     for (int c = 1; c < context_count; c++) {
-        bf_histogram *h = part(contexts[c], BF_F32, o, 0, N);
+        OWN(bf_histogram) *h = part(contexts[c], BF_F32, o, 0, N);
         assert_same_histogram(h, expected);
-        bf_histogram_destroy(h);
     }
-    bf_histogram_destroy(expected);
 }
 
 TEST(what_is_not_there_is_not_taken_out) {
@@ -87,10 +85,9 @@ TEST(what_is_not_there_is_not_taken_out) {
     memcpy(weights, w, sizeof w);
     bf_histogram *h = part(context, BF_F64, o, 0, 1), *before = part(context, BF_F64, o, 0, 1);
     for (int64_t i = 1; i < 5; i++) {
-        bf_histogram *absent = part(context, BF_F64, o, i, i + 1);
+        OWN(bf_histogram) *absent = part(context, BF_F64, o, i, i + 1);
         assert_int_equal(bf_histogram_retract(h, absent), BF_E_STATE);
         assert_same_histogram(h, before);
-        bf_histogram_destroy(absent);
     }
     weights[0] = (double)INFINITY; /* the bin is the same, its sum another */
     bf_histogram *heavy = part(context, BF_F64, o, 0, 1);

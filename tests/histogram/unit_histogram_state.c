@@ -64,14 +64,13 @@ static void check_weights(bf_dtype dtype, bf_dtype weight_dtype, data_kind kind,
     }
     bf_array a = bf_array_of(dtype, data, COUNT), w = bf_array_of(weight_dtype, weights, COUNT);
     for (int c = 0; c < context_count; c++) {
-        bf_histogram *h = histogram_of(contexts[c], &a, &w,
-                                       BF_HISTOGRAM_OPTIONS(.bins = bins, .range = 1, .lo = -1,
-                                                            .hi = 6, .weights = weight_dtype));
+        OWN(bf_histogram) *h = histogram_of(contexts[c], &a, &w,
+                                            BF_HISTOGRAM_OPTIONS(.bins = bins, .range = 1, .lo = -1,
+                                                                 .hi = 6, .weights = weight_dtype));
         for (int64_t i = 0; c == 0 && i < bins; i++)
             expected[i] = exact_weights(h, i, weight_dtype, COUNT);
         assert_int_equal(bf_histogram_weights(h, found), BF_OK);
         for (int64_t i = 0; i < bins; i++) assert_same_float(found[i], expected[i]);
-        bf_histogram_destroy(h);
     }
 }
 
@@ -97,13 +96,11 @@ TEST(many_weighted_elements) {
     for (int64_t bins = 3, turn = 0; bins < 30000; bins *= 20, turn++) {
         bf_histogram_options options =
             BF_HISTOGRAM_OPTIONS(.bins = bins, .range = 1, .lo = -1, .hi = 1, .weights = BF_F64);
-        bf_histogram *first = histogram_of(contexts[0], &a, &b, options);
+        OWN(bf_histogram) *first = histogram_of(contexts[0], &a, &b, options);
         for (int c = 1 + (int)turn % CONTEXT_STEP; c < context_count; c += CONTEXT_STEP) {
-            bf_histogram *h = histogram_of(contexts[c], &a, &b, options);
+            OWN(bf_histogram) *h = histogram_of(contexts[c], &a, &b, options);
             assert_same_histogram(first, h);
-            bf_histogram_destroy(h);
         }
-        bf_histogram_destroy(first);
     }
     free(x);
     free(w);
@@ -124,7 +121,7 @@ static bf_histogram *save_and_load(bf_context *c, const bf_histogram *h) {
 static void check_parts(bf_dtype dtype, bf_histogram_options options) {
     static const int64_t cuts[] = {0, 1, 700, 703, 1999, N};
     static const int orders[3][5] = {{0, 1, 2, 3, 4}, {4, 2, 0, 3, 1}, {3, 4, 1, 0, 2}};
-    bf_histogram *whole = make_histogram(contexts[0], dtype, options);
+    OWN(bf_histogram) *whole = make_histogram(contexts[0], dtype, options);
     absorb(whole, 0, N);
     for (int c = 0; c < context_count; c++) {
         bf_histogram *parts[5], *empty = make_histogram(contexts[c], dtype, options);
@@ -134,7 +131,7 @@ static void check_parts(bf_dtype dtype, bf_histogram_options options) {
             absorb(parts[i], 0, 0);
         }
         const int *order = orders[c % 3];
-        bf_histogram *into = save_and_load(contexts[c], parts[order[0]]);
+        OWN(bf_histogram) *into = save_and_load(contexts[c], parts[order[0]]);
         for (int i = 1; i < 5; i++)
             assert_int_equal(bf_histogram_merge(into, parts[order[i]]), BF_OK);
         assert_int_equal(bf_histogram_merge(into, empty), BF_OK);
@@ -143,9 +140,7 @@ static void check_parts(bf_dtype dtype, bf_histogram_options options) {
         assert_same_histogram(into, empty);
         for (int i = 0; i < 5; i++) bf_histogram_destroy(parts[i]);
         bf_histogram_destroy(empty);
-        bf_histogram_destroy(into);
     }
-    bf_histogram_destroy(whole);
 }
 
 TEST(parts_make_the_whole) {
@@ -165,7 +160,7 @@ TEST(a_histogram_merges_with_itself) {
     double sum, twice;
     fill(BF_F64, data, N, KIND_NARROW, 1);
     fill(BF_F64, weights, N, KIND_NARROW, 2);
-    bf_histogram *h =
+    OWN(bf_histogram) *h =
         make_histogram(contexts[0], BF_F64,
                        BF_HISTOGRAM_OPTIONS(.bins = 1, .range = 1, .hi = 1, .weights = BF_F64));
     absorb(h, 0, N);
@@ -175,7 +170,6 @@ TEST(a_histogram_merges_with_itself) {
     bf_histogram_weights(h, &twice);
     assert_int_equal(bf_histogram_counts(h)[0], 2 * count);
     assert_same_float(twice, 2 * sum);
-    bf_histogram_destroy(h);
 }
 
 static bf_status load(const void *bytes, size_t size) {
@@ -194,7 +188,7 @@ TEST(a_damaged_save_is_refused) {
     size_t size;
     fill(BF_F32, data, N, KIND_NARROW, 1);
     fill(BF_F16, weights, N, KIND_NARROW, 2);
-    bf_histogram *h =
+    OWN(bf_histogram) *h =
         make_histogram(contexts[0], BF_F32,
                        BF_HISTOGRAM_OPTIONS(.bins = 3, .range = 1, .hi = 1, .weights = BF_F16));
     absorb(h, 0, N);
@@ -208,13 +202,12 @@ TEST(a_damaged_save_is_refused) {
     }
     assert_int_equal(load(bytes, size), BF_OK);
     free(bytes);
-    bf_histogram_destroy(h);
 }
 
 /* Saves whose checksum is right and whose contents no histogram has. */
 TEST(impossible_contents_are_refused) {
     size_t size;
-    bf_histogram *h =
+    OWN(bf_histogram) *h =
         make_histogram(contexts[0], BF_I32,
                        BF_HISTOGRAM_OPTIONS(.bins = 2, .range = 1, .hi = 1, .weights = BF_I8));
     unsigned char *bytes = save_histogram(h, &size), *copy = malloc(size);
@@ -258,7 +251,6 @@ TEST(impossible_contents_are_refused) {
     assert_int_equal(load(bytes, size), BF_OK);
     free(bytes);
     free(copy);
-    bf_histogram_destroy(h);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -290,7 +282,7 @@ TEST(enqueued_counts_are_there_on_the_cpu) {
     fill(BF_F32, data, N, KIND_NARROW, 1);
     bf_array a = bf_array_of(BF_F32, data, N), none = bf_array_of(BF_F32, NULL, 0), strided = a;
     for (int c = 0; c < context_count; c++) {
-        bf_histogram *h = make_histogram(
+        OWN(bf_histogram) *h = make_histogram(
             contexts[c], BF_F32, BF_HISTOGRAM_OPTIONS(.bins = 20, .range = 1, .lo = -1, .hi = 1));
         problem p = {BF_F32, data, N, 20, bf_histogram_edges(h)};
         int64_t *expected = expected_counts(&p);
@@ -313,7 +305,6 @@ TEST(enqueued_counts_are_there_on_the_cpu) {
         assert_int_equal(bf_histogram_edges_async(h, NULL), BF_E_ARGUMENT);
         assert_int_equal(bf_histogram_edges_async(h, (double *)((char *)edges + 4)), BF_E_ARGUMENT);
         free(expected);
-        bf_histogram_destroy(h);
     }
 }
 
@@ -347,7 +338,7 @@ TEST(bincount_counts_every_value) {
 /* Doubling counts 2^62 elements in a few steps. */
 TEST(more_than_2_62_elements_are_refused) {
     bf_histogram_info before = {.size = sizeof before}, after = {.size = sizeof after};
-    bf_histogram *h =
+    OWN(bf_histogram) *h =
         make_histogram(contexts[0], BF_F64, BF_HISTOGRAM_OPTIONS(.range = 1, .hi = 1));
     bf_array one = bf_array_of(BF_F64, data, 1);
     assert_int_equal(bf_histogram_absorb(h, &one, NULL), BF_OK);
@@ -359,7 +350,6 @@ TEST(more_than_2_62_elements_are_refused) {
     bf_histogram_describe(h, &after);
     assert_true(after.count == before.count && after.below == before.below);
     bf_histogram_destroy(save_and_load(contexts[0], h));
-    bf_histogram_destroy(h);
 }
 
 UNIT_TESTS(histogram_state, make_contexts, destroy_contexts)

@@ -99,7 +99,7 @@ TEST(a_picture_can_be_made_in_parts) {
 TEST(any_strides_are_right) {
     enum { W = 57, H = 43 };
     static uint16_t spread[4 * W * H + 1], moved[W * H + 1];
-    bf_context *context = context_of("auto", 2);
+    OWN(bf_context) *context = context_of("auto", 2);
     bf_julia_params p = picture_of(BF_F32, W, H);
     bf_array a = counts_array(spread + 4 * W * H, H, W);
     plain_picture(&p, expected);
@@ -112,11 +112,10 @@ TEST(any_strides_are_right) {
     a = counts_array((uint16_t *)(void *)((char *)moved + 1), H, W);
     assert_int_equal(bf_julia(context, &p, 0, 0, &a), BF_OK);
     assert_memory_equal((char *)moved + 1, expected, 2 * W * H);
-    bf_context_destroy(context);
 }
 
 TEST(many_iterations) {
-    bf_context *context = context_of("auto", 2);
+    OWN(bf_context) *context = context_of("auto", 2);
     bf_julia_params p = picture_of(BF_F64, 33, 21);
     p.mandelbrot = 1;
     p.center_re = -0.75;
@@ -125,7 +124,6 @@ TEST(many_iterations) {
     plain_picture(&p, expected);
     assert_int_equal(bf_julia(context, &p, 0, 0, &counts), BF_OK);
     assert_same(&p, "auto");
-    bf_context_destroy(context);
 }
 
 /* The rounding mode and the flags of the caller do not show, and stay. */

@@ -213,7 +213,7 @@ TEST(the_environment_of_the_caller_changes_nothing) {
 }
 
 TEST(simple_calls) {
-    bf_context *context = make_context("auto", 2);
+    OWN(bf_context) *context = make_context("auto", 2);
     float a[3] = {1, 2, 9}, b[3] = {4, 5, -3}, f[3];
     double x[2] = {0.1, 16}, y[2] = {3, 0}, g[2];
     assert_int_equal(bf_add_f32(context, a, b, 3, f), BF_OK);
@@ -225,11 +225,10 @@ TEST(simple_calls) {
     assert_int_equal(bf_sqrt_f64(context, x, 2, x), BF_OK);
     assert_true(x[0] == sqrt(0.1) && x[1] == 4);
     assert_int_equal(bf_mul_f64(context, x, y, 0, NULL), BF_OK);
-    bf_context_destroy(context);
 }
 
 TEST(arguments_are_checked) {
-    bf_context *context = make_context("auto", 1);
+    OWN(bf_context) *context = make_context("auto", 1);
     double x[4] = {0}, y[4];
     bf_array a = bf_array_of(BF_F64, x, 4), out = bf_array_of(BF_F64, y, 4), bad = out;
     const bf_array *two[] = {&a, &a};
@@ -256,7 +255,6 @@ TEST(arguments_are_checked) {
     assert_int_equal(bf_map_from_name("fma"), BF_MAP_FMA);
     assert_int_equal(bf_map_from_name("mod"), 0);
     assert_string_equal(bf_map_name((bf_map_op)99), "?");
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(map, NULL, NULL)

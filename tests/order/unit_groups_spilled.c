@@ -126,7 +126,7 @@ static int compare(const void *a, const void *b) {
 TEST(medians_by_a_sort) {
     static row rows[N];
     uint64_t seed = 11;
-    bf_context *context = limited(LIMIT, directory, 2);
+    OWN(bf_context) *context = limited(LIMIT, directory, 2);
     for (int i = 0; i < N; i++) {
         rows[i].key = (int64_t)(next_random(&seed) % (N / 7)) - 500;
         rows[i].value = (int64_t)(next_random(&seed) % 4096);
@@ -149,13 +149,12 @@ TEST(medians_by_a_sort) {
         assert_true(median == (double)(below + above) / 2 && key == rows[begin].key);
     }
     assert_int_equal(g, found.groups);
-    bf_context_destroy(context);
 }
 
 /* Arrays in every other place, of which none is copied as a whole; groups whose keys nobody wants.
  */
 TEST(arrays_with_strides) {
-    bf_context *free_one = limited(0, NULL, 1), *context = limited(LIMIT, directory, 1);
+    OWN(bf_context) *free_one = limited(0, NULL, 1), *context = limited(LIMIT, directory, 1);
     const int64_t n = N / 2;
     make_elements(BF_I128, keys, N, 9000, 1, ODD);
     make_elements(BF_I128, values, N, N, 2, ODD);
@@ -170,8 +169,6 @@ TEST(arrays_with_strides) {
     }
     assert_int_equal(found.status, BF_OK);
     assert_memory_equal(&found, &wanted, sizeof found);
-    bf_context_destroy(context);
-    bf_context_destroy(free_one);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -214,14 +211,13 @@ TEST(limits_that_are_too_small) {
     make_elements(BF_F64, values, N, N, 2, ODD);
     ask(free_one, &q, &wanted);
     for (int64_t limit = 1; limit < LIMIT; limit += limit / 8 + 1) {
-        bf_context *context = limited(limit, directory, 1);
+        OWN(bf_context) *context = limited(limit, directory, 1);
         ask(context, &q, &found);
         failed += found.status == BF_E_MEMORY;
         if (found.status == BF_E_MEMORY)
             check_untouched();
         else
             assert_memory_equal(&found, &wanted, sizeof found);
-        bf_context_destroy(context);
     }
     assert_true(failed > 20);
     bf_context_destroy(free_one);
@@ -268,7 +264,7 @@ TEST(cancelled_calls) {
     make_elements(BF_I64, keys, N, N / 3, 1, ODD);
     make_elements(BF_F64, values, N, N, 2, ODD);
     for (int i = 0; i < 400; i += 3 * DATA_SHARE) {
-        bf_context *context = limited(LIMIT, directory, 2);
+        OWN(bf_context) *context = limited(LIMIT, directory, 2);
         int left = i;
         OK(bf_context_watch(context, &(bf_watch){sizeof(bf_watch), 0, count_down, &left}));
         ask(context, &q, &found);
@@ -276,7 +272,6 @@ TEST(cancelled_calls) {
         cancelled += found.status != BF_OK;
         if (found.status != BF_OK) check_untouched();
         if (found.status == BF_OK) i = 400;
-        bf_context_destroy(context);
     }
     assert_true(cancelled > 0);
     assert_int_equal(count_files(), 0);

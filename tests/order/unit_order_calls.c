@@ -233,7 +233,7 @@ static bool are_same(double a, double b) { return a == b || (isnan(a) && isnan(b
 
 /* Quantiles on a stream, too, and NaNs that are all skipped give a NaN there. */
 TEST(quantiles_on_a_stream_are_those_quantiles) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     double x[] = {3, NAN, 1, 2, NAN, NAN, NAN, NAN}, found[4], at[] = {0, 0.75};
     const double medians[] = {2, (double)NAN}, quantiles[] = {1, (double)NAN, 2.5, (double)NAN};
     const bf_order_options skip = BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP);
@@ -254,7 +254,6 @@ TEST(quantiles_on_a_stream_are_those_quantiles) {
     assert_int_equal(bf_median_axes_async(c, &columns, (int[]){0}, 1, &skip, &two), BF_E_ARGUMENT);
     assert_non_null(strstr(bf_context_message(c), "lines of a quantile are contiguous"));
     assert_true(found[0] == 7);
-    bf_context_destroy(c);
 }
 
 /* ---- dtypes of results ----------------------------------------------------------------------- */
@@ -275,7 +274,7 @@ TEST(results_have_the_dtype_of_their_array) {
     int64_t found[3];
     uint64_t pairs[4];
     double rounded = 0;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     assert_int_equal(select_large(c, 3, ends, 3, BF_I64, found), BF_OK);
     assert_true(found[0] == 5 && found[1] == large[1] && found[2] == large[2]);
     assert_int_equal(select_large(c, 3, NULL, 0, BF_I64, found), BF_OK);
@@ -291,7 +290,6 @@ TEST(results_have_the_dtype_of_their_array) {
     memcpy(&rounded, pairs, sizeof rounded);
     assert_true(rounded == 2.5e17 && pairs[1] == BF_F64);
     assert_true(pairs[2] == (uint64_t)large[1] && pairs[3] == BF_I64);
-    bf_context_destroy(c);
 }
 
 TEST(whole_places_are_known_beforehand) {

@@ -93,13 +93,12 @@ TEST(results_are_those_of_counting) {
     static const char *const isas[] = {"auto", "generic"};
     for (int threads = SEVERAL_THREADS ? 3 : 1; threads <= 3; threads += 2) {
         for (int isa = 0; isa < 2; isa++) {
-            bf_context *c = context_of(threads, isas[isa]);
+            OWN(bf_context) *c = context_of(threads, isas[isa]);
             for (int s = 0; s < SIZES; s++) {
                 make_rows(sizes[s], (uint64_t)s + 1);
                 check_groups(c, sizes[s]);
                 check_ranks(c, sizes[s], s % 2 == 1);
             }
-            bf_context_destroy(c);
         }
     }
 }
@@ -109,7 +108,7 @@ TEST(ranks_follow_the_axis) {
     static const double x[6] = {3, 1, 2, -0.0, 1, 0.0};
     static const int64_t across[6] = {2, 1, 2, 1, 1, 1}, along[6] = {3, 1, 2, 1, 3, 2};
     int64_t found[6];
-    bf_context *c = context_of(1, "auto");
+    OWN(bf_context) *c = context_of(1, "auto");
     const bf_array array = {(void *)(uintptr_t)x, BF_F64, 2, {2, 3}, {3, 1}},
                    to = {found, BF_I64, 2, {2, 3}, {3, 1}};
     assert_int_equal(bf_rank(c, &array, 0, BF_RANK_DENSE, NULL, &to), BF_OK);
@@ -118,12 +117,11 @@ TEST(ranks_follow_the_axis) {
     assert_memory_equal(found, along, sizeof found);
     assert_int_equal(bf_rank(c, &array, 2, BF_RANK_MIN, NULL, &to), BF_E_ARGUMENT);
     assert_int_equal(bf_rank(c, &array, 0, BF_RANK_AVERAGE, NULL, &to), BF_E_DTYPE);
-    bf_context_destroy(c);
 }
 
 TEST(too_little_room_is_told) {
     int64_t groups = 0;
-    bf_context *c = context_of(1, "auto");
+    OWN(bf_context) *c = context_of(1, "auto");
     make_rows(1000, 5);
     const bf_array x = bf_array_of(BF_F64, values, 1000), k = bf_array_of(BF_F32, keys, 1000),
                    to = bf_array_of(BF_F64, medians, KEYS - 1);
@@ -131,13 +129,12 @@ TEST(too_little_room_is_told) {
     assert_int_equal(bf_median_groups(c, &x, &k, NULL, NULL, &to, &groups), BF_E_SHAPE);
     assert_int_equal(groups, KEYS);
     assert_true(medians[0] == 7);
-    bf_context_destroy(c);
 }
 
 #ifndef SANITIZED
 TEST(a_call_without_memory_changes_nothing) {
     const int64_t n = 40000;
-    bf_context *c = context_of(1, "auto");
+    OWN(bf_context) *c = context_of(1, "auto");
     int64_t groups;
     make_rows(n, 9);
     const bf_array x = bf_array_of(BF_F64, values, n), k = bf_array_of(BF_F32, keys, n),
@@ -158,7 +155,6 @@ TEST(a_call_without_memory_changes_nothing) {
         }
     }
     check_groups(c, n);
-    bf_context_destroy(c);
 }
 #endif
 

@@ -373,7 +373,7 @@ TEST(quantiles_are_exact_and_rounded_once) {
 TEST(chosen_elements_are_themselves) {
     enum { N = 1000 };
     static const int first = 0;
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     make_values(RANDOM, N);
     sort_entries(0, N, false);
     for (int i = 0; i < N; i++) ranks[i] = i;
@@ -390,7 +390,6 @@ TEST(chosen_elements_are_themselves) {
         assert_int_equal(bf_quantile_axes(c, &x, &first, 1, q, QUANTILES, &o, &to), BF_OK);
         for (int i = 0; i < QUANTILES; i++) assert_true(found[i] == entries[(int)places[i]].x);
     }
-    bf_context_destroy(c);
 }
 
 /* Segments, slots and groups of the same elements have the same medians; none is of nothing. */
@@ -521,7 +520,7 @@ TEST(passes_find_what_a_sort_does) {
 
 TEST(wrong_calls_are_refused) {
     static const int first = 0;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     make_values(RANDOM, 4);
     double median;
     bf_value wide = {.dtype = BF_I192, .as.i192 = {0, 0, 1}};
@@ -542,7 +541,6 @@ TEST(wrong_calls_are_refused) {
     wide.as.i192[2] = 0;
     assert_int_equal(bf_quantile_axes(c, &x, &first, 1, half, 1, &o, &elements), BF_OK);
     assert_int_equal(bf_mode(c, &pairs, NULL, &wide, NULL), BF_E_DTYPE);
-    bf_context_destroy(c);
 }
 
 /* A pair is ordered by its first word, then by its second, both without a sign. */
@@ -553,14 +551,13 @@ TEST(pairs_are_ordered_by_their_words) {
     static const int64_t positions[] = {3, 0};
     const bf_array pairs = bf_array_of(BF_PAIR, x, 4), out = bf_array_of(BF_PAIR, to, 4),
                    two = bf_array_of(BF_PAIR, to, 2), numbers = bf_array_of(BF_I64, number, 4);
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     assert_int_equal(bf_unique(c, &pairs, NULL, &out, &numbers, &n), BF_OK);
     assert_true(n == 3 && number[0] == 2 && to[0][0] == 1 && to[1][1] == 0 && to[2][1] == 1);
     assert_int_equal(bf_rank(c, &pairs, 0, BF_RANK_MIN, NULL, &numbers), BF_OK);
     assert_true(number[0] == 4 && number[1] == 1 && number[2] == 3 && number[3] == 1);
     assert_int_equal(bf_nth_axes(c, &pairs, &first, 1, positions, 2, NULL, &two), BF_OK);
     assert_true(to[0][0] == 2 && to[0][1] == 1 && to[1][0] == 1);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(order_i128, NULL, NULL)

@@ -355,7 +355,7 @@ TEST(statistics_are_those_of_a_sort) {
 TEST(every_method_and_fraction_is_rounded_as_written) {
     needs_no_threads();
     uint64_t seed = 2;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int p = 0; p < PATTERNS; p += CASE_STEP)
             for (int64_t n = 1; n < 60; n += 1 + n / (p == SPECIALS || p == NUMBERS ? 4 : 1)) {
@@ -365,7 +365,6 @@ TEST(every_method_and_fraction_is_rounded_as_written) {
                     check_statistics(c, all_dtypes[d], x, n, nans, BF_NAN_SKIP,
                                      (bf_quantile_method)m, &seed);
             }
-    bf_context_destroy(c);
 }
 
 static const int thread_counts[] = {1, 2, 3, 8};
@@ -400,7 +399,7 @@ TEST(elements_of_other_orders_are_those_of_a_sort) {
     needs_no_threads();
     uint64_t seed = 4;
     int64_t positions[RESULTS];
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int p = 0; p < PATTERNS; p += CASE_STEP)
             for (int order = 0; order < 3; order++)
@@ -418,7 +417,6 @@ TEST(elements_of_other_orders_are_those_of_a_sort) {
                                               .nan = order == 2 ? BF_NAN_SKIP : BF_NAN_PROPAGATE};
                     check_line(c, dtype, x, n, nans, &nth);
                 }
-    bf_context_destroy(c);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -522,12 +520,11 @@ TEST(the_first_line_without_a_value_is_named) {
         .statistic = BF_STATISTIC_MEDIAN, .count = 1, .to = BF_F64, .nan = BF_NAN_ERROR};
     const bf_order_lines lines = {
         .dtype = BF_F64, .values = x, .count = 4, .length = 3, .offsets = offsets};
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     assert_int_equal(bf_cpu_select(c, &lines, &s, results), BF_E_EMPTY);
     assert_non_null(strstr(bf_context_message(c), "the median of no elements (result 1)"));
     s.empty = &nothing;
     assert_int_equal(bf_cpu_select(c, &lines, &s, results), BF_E_NAN);
-    bf_context_destroy(c);
 }
 
 /* ---- the first k ----------------------------------------------------------------------------- */

@@ -194,7 +194,7 @@ TEST(one_line_of_every_kind_is_sorted_on_every_isa) {
     int step = 0;
     for (int isa = 0; bf_isa_name(isa) != NULL; isa++) {
         if (!bf_isa_available(isa)) continue;
-        bf_context *c = make_context(bf_isa_name(isa), 1);
+        OWN(bf_context) *c = make_context(bf_isa_name(isa), 1);
         for (int d = 0; d <= DTYPE_COUNT; d++)
             for (int o = 0; o < 3; o++)
                 for (pattern p = RANDOM; p < PATTERNS; p++)
@@ -203,7 +203,6 @@ TEST(one_line_of_every_kind_is_sorted_on_every_isa) {
                         make_line(dtype_of(d), orders[o], p, sizes[s]);
                         check_sort(c, dtype_of(d), orders[o], sizes[s]);
                     }
-        bf_context_destroy(c);
     }
 }
 
@@ -212,13 +211,12 @@ TEST(every_length_to_600_is_sorted) {
     static const bf_dtype dtypes[] = {BF_U8, BF_I16, BF_F32, BF_U32, BF_I64, BF_F64};
     for (int isa = 0; bf_isa_name(isa) != NULL; isa++) {
         if (!bf_isa_available(isa)) continue;
-        bf_context *c = make_context(bf_isa_name(isa), 1);
+        OWN(bf_context) *c = make_context(bf_isa_name(isa), 1);
         for (int64_t n = 1; n <= 600; n++) {
             bf_dtype dtype = dtypes[n % 6];
             make_line(dtype, BF_ASCENDING, n % 4 == 0 ? FEW : RANDOM, n);
             check_sort(c, dtype, BF_ASCENDING, n);
         }
-        bf_context_destroy(c);
     }
 }
 
@@ -253,9 +251,8 @@ TEST(a_million_elements_are_sorted) {
     for (int d = 0; d < 6; d += DATA_SHARE) {
         make_line(dtypes[d], BF_ASCENDING, RANDOM, n);
         for (int threads = 1 + THREADS_ALONE; threads <= 2; threads++) {
-            bf_context *c = make_context(NULL, threads);
+            OWN(bf_context) *c = make_context(NULL, threads);
             check_sort(c, dtypes[d], BF_ASCENDING, n);
-            bf_context_destroy(c);
         }
     }
 }
@@ -510,7 +507,7 @@ TEST(nothing_is_written_without_memory) {
     int64_t n = 200001, different;
     for (int d = 0; d < 5; d++) {
         size_t bytes = (size_t)(n * bytes_of(dtypes[d]));
-        bf_context *c = make_context(NULL, 2);
+        OWN(bf_context) *c = make_context(NULL, 2);
         make_values(dtypes[d], NANS, n);
         memcpy(sorted, values, bytes);
         bf_order_lines lines = one_line(dtypes[d], BF_ASCENDING, sorted, n);
@@ -535,7 +532,6 @@ TEST(nothing_is_written_without_memory) {
             call++;
             k = 0;
         }
-        bf_context_destroy(c);
     }
 }
 #endif

@@ -109,14 +109,12 @@ TEST(sorting_beyond_memory) {
             const bool alone = CASE_STEP > 1; /* one limit, or both */
             for (int l = alone ? (i + o) % 2 : 0; l < 2; l += 1 + alone) {
                 const int64_t limit = 1 << (18 + 3 * l);
-                bf_context *context = limited(limit, directory, 1 + o % 2),
-                           *without = limited(limit, NULL, 1);
+                OWN(bf_context) *context = limited(limit, directory, 1 + o % 2),
+                                *without = limited(limit, NULL, 1);
                 const bf_array from = bf_array_of(dtype, values, N),
                                index = bf_array_of(BF_I64, found, N);
                 check_sorts(context, dtype, &options, 1, N);
                 failed += bf_sort(without, &from, 0, &options, NULL, &index) == BF_E_MEMORY;
-                bf_context_destroy(without);
-                bf_context_destroy(context);
             }
         }
     }
@@ -127,11 +125,10 @@ TEST(sorting_beyond_memory) {
 
 TEST(lines_beyond_memory) {
     const int64_t n = MOST / LINES;
-    bf_context *context = limited(1 << 19, directory, 2);
+    OWN(bf_context) *context = limited(1 << 19, directory, 2);
     make_values(BF_F64, LINES * n);
     for (int l = 0; l < LINES; l++) want_line(BF_F64, BF_ASCENDING, l * n, n);
     check_sorts(context, BF_F64, NULL, LINES, n);
-    bf_context_destroy(context);
 }
 
 /* ---- different values ------------------------------------------------------------------------ */
@@ -163,7 +160,8 @@ TEST(different_values_beyond_memory) {
         const bf_dtype dtype = dtype_of(i);
         make_values(dtype, N);
         const bf_array from = bf_array_of(dtype, values, N);
-        bf_context *context = limited(1 << 19, directory, 2), *without = limited(1 << 19, NULL, 2);
+        OWN(bf_context) *context = limited(1 << 19, directory, 2),
+                        *without = limited(1 << 19, NULL, 2);
         int64_t n = 0, wanted_n, none;
         failed += bf_unique(without, &from, NULL, NULL, NULL, &none) == BF_E_MEMORY;
         OK(bf_unique(context, &from, NULL, NULL, NULL, &n));
@@ -176,8 +174,6 @@ TEST(different_values_beyond_memory) {
         assert_int_equal(n, wanted_n);
         check(dtype, n, made, found);
         free(made);
-        bf_context_destroy(without);
-        bf_context_destroy(context);
     }
     assert_true(failed > 2);
     assert_int_equal(count_files(), 0);
@@ -186,7 +182,7 @@ TEST(different_values_beyond_memory) {
 /* ---- failures -------------------------------------------------------------------------------- */
 
 TEST(a_directory_that_cannot_be_written) {
-    bf_context *context = limited(1 << 18, "/nonexistent/bitfold", 1);
+    OWN(bf_context) *context = limited(1 << 18, "/nonexistent/bitfold", 1);
     make_values(BF_F64, N);
     const bf_array from = bf_array_of(BF_F64, values, N), to = bf_array_of(BF_F64, sorted, N);
     memset(sorted, 1, sizeof sorted);
@@ -195,7 +191,6 @@ TEST(a_directory_that_cannot_be_written) {
                         "cannot make a temporary file in /nonexistent/bitfold: No such file or "
                         "directory");
     for (size_t i = 0; i < sizeof sorted; i++) assert_int_equal(sorted[i], 1);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(order_spilled, make_directory, remove_directory)

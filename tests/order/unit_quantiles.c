@@ -103,17 +103,16 @@ static void check_pass(bf_context *c[PARTS], bf_quantiles *whole, bf_dtype dtype
     assert_int_equal(save(parts[into], other_saved), size);
     assert_memory_equal(saved, other_saved, size);
     for (int i = 0; i < PARTS; i++) bf_quantiles_destroy(parts[i]);
-    bf_quantiles *loaded;
+    OWN(bf_quantiles) *loaded = NULL;
     assert_int_equal(bf_quantiles_load(c[0], saved, size, &loaded), BF_OK);
     assert_int_equal(save(loaded, other_saved), size);
     assert_memory_equal(saved, other_saved, size);
-    bf_quantiles_destroy(loaded);
 }
 
 static void check_search(bf_context *c[PARTS], const search *s, int64_t n, uint64_t *seed) {
     uint64_t expected[2 * BF_QUANTILES_MAX]; /* pairs */
     bf_value values[BF_QUANTILES_MAX];
-    bf_quantiles *q;
+    OWN(bf_quantiles) *q = NULL;
     int done = 0, passes = 0;
     assert_int_equal(
         bf_quantiles_create(c[0], s->dtype, s->m > 0 ? s->q : NULL, s->m, &s->options, &q), BF_OK);
@@ -133,7 +132,6 @@ static void check_search(bf_context *c[PARTS], const search *s, int64_t n, uint6
             fail_msg("%s, n %lld, result %d of %d is wrong", bf_dtype_name(s->dtype), (long long)n,
                      i, s->m);
     }
-    bf_quantiles_destroy(q);
 }
 
 static bool has_scale(bf_dtype dtype) { return !is_float(dtype) && dtype != BF_BOOL; }
@@ -241,7 +239,7 @@ static void look_at_wholes(bf_context *c, void *unused) {
         int64_t memory[4], found[2] = {0};
         int done = 0;
         bf_value value;
-        bf_quantiles *q;
+        OWN(bf_quantiles) *q = NULL;
         const bf_array x = two_numbers(i, (char *)memory), to = bf_array_of(dtype, found, 1);
         assert_int_equal(bf_quantile_axes(c, &x, &axis, 1, &wholes[i].q, 1, &options, &to), BF_OK);
         if (memcmp(found, wholes[i].result, bf_dtype_size(dtype)) != 0)
@@ -255,18 +253,16 @@ static void look_at_wholes(bf_context *c, void *unused) {
         assert_int_equal(value.dtype, dtype == BF_I128 ? BF_I192 : dtype);
         if (memcmp(&value.as, wholes[i].result, bf_dtype_size(dtype)) != 0)
             fail_msg("case %zu of passes", i);
-        bf_quantiles_destroy(q);
     }
 }
 
 TEST(whole_results_are_the_nearest_integers) {
     bf_quantiles *q = NULL;
     on_every_context(look_at_wholes, NULL);
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     const bf_order_options options = BF_ORDER_OPTIONS(.whole = 1);
     assert_int_equal(bf_quantiles_create(c, BF_F64, NULL, 0, &options, &q), BF_E_ARGUMENT);
     assert_int_equal(bf_quantiles_create(c, BF_BOOL, NULL, 0, &options, &q), BF_E_ARGUMENT);
-    bf_context_destroy(c);
 }
 
 /* ---- scales ---------------------------------------------------------------------------------- */
@@ -281,9 +277,9 @@ TEST(integers_may_have_a_scale) {
     static const int64_t x[] = {125, 20, 30, 110};
     static const double q[] = {0, 0.5, 1};
     static const int axis = 0;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     const bf_order_options options = BF_ORDER_OPTIONS(.scale = 2);
-    bf_quantiles *found;
+    OWN(bf_quantiles) *found = NULL;
     bf_value values[3];
     double numbers[3];
     int done = 0;
@@ -303,8 +299,6 @@ TEST(integers_may_have_a_scale) {
     assert_int_equal(info.scale, 2);
     assert_int_equal(bf_quantile_axes(c, &a, &axis, 1, q, 3, &options, &to), BF_OK);
     assert_true(numbers[0] == 0.2 && numbers[1] == 0.7 && numbers[2] == 1.25);
-    bf_quantiles_destroy(found);
-    bf_context_destroy(c);
 }
 
 TEST(scales_that_there_are_not_are_refused) {
@@ -319,22 +313,20 @@ TEST(scales_that_there_are_not_are_refused) {
                  {BF_BOOL, 1, BF_E_ARGUMENT},
                  {BF_I64, -1, BF_E_ARGUMENT},
                  {BF_I64, BF_SCALE_MOST + 1, BF_E_ARGUMENT}};
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bf_order_options options = BF_ORDER_OPTIONS(.scale = cases[i].scale);
         const bf_array a = bf_array_of(cases[i].dtype, data, 1);
-        bf_quantiles *q = NULL;
+        OWN(bf_quantiles) *q = NULL;
         assert_int_equal(bf_quantiles_create(c, cases[i].dtype, NULL, 0, &options, &q),
                          cases[i].status);
         assert_int_equal(bf_sort(c, &a, 0, &options, &a, NULL), cases[i].status);
-        bf_quantiles_destroy(q);
     }
-    bf_context_destroy(c);
 }
 
 /* A merge needs one scale. A saved form has a scale that there is. */
 TEST(scales_are_saved_and_do_not_mix) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     bf_quantiles *of[2], *loaded = NULL;
     for (int i = 0; i < 2; i++) {
         const bf_order_options options = BF_ORDER_OPTIONS(.scale = i);
@@ -352,7 +344,6 @@ TEST(scales_are_saved_and_do_not_mix) {
         }
         bf_quantiles_destroy(of[i]);
     }
-    bf_context_destroy(c);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -367,9 +358,9 @@ TEST(wrong_passes_are_refused_and_change_nothing) {
     int done = 1;
     uint64_t seed = 3;
     bf_value value;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     const bf_order_options skip = BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP);
-    bf_quantiles *q = median_of(c, BF_F64, &skip), *other = median_of(c, BF_F64, &skip);
+    OWN(bf_quantiles) *q = median_of(c, BF_F64, &skip), *other = median_of(c, BF_F64, &skip);
     make_data(BF_F64, NUMBERS, 1000, &seed);
     assert_int_equal(bf_quantiles_result(q, &value), BF_E_STATE);
     absorb(q, BF_F64, 0, 1000);
@@ -391,15 +382,12 @@ TEST(wrong_passes_are_refused_and_change_nothing) {
     assert_int_equal(bf_quantiles_describe(q, &info), BF_OK);
     assert_int_equal(info.pass, 2);
     assert_int_equal(info.all, 1000);
-    bf_quantiles_destroy(q);
-    bf_quantiles_destroy(other);
-    bf_context_destroy(c);
 }
 
 TEST(other_data_in_a_later_pass_are_noticed) {
     int done;
-    bf_context *c = make_context(NULL, 1);
-    bf_quantiles *q = median_of(c, BF_I64, NULL);
+    OWN(bf_context) *c = make_context(NULL, 1);
+    OWN(bf_quantiles) *q = median_of(c, BF_I64, NULL);
     int64_t x[] = {1, 2, 3, 1000};
     const bf_array array = bf_array_of(BF_I64, x, 4);
     assert_int_equal(bf_quantiles_absorb(q, &array), BF_OK);
@@ -408,15 +396,13 @@ TEST(other_data_in_a_later_pass_are_noticed) {
     for (int i = 0; i < 4; i++) x[i] = -7;
     assert_int_equal(bf_quantiles_absorb(q, &array), BF_OK);
     assert_int_equal(bf_quantiles_next(q, &done), BF_E_STATE);
-    bf_quantiles_destroy(q);
-    bf_context_destroy(c);
 }
 
 TEST(nothing_has_the_value_that_was_given) {
     int done = 0;
     bf_value value;
     const bf_value empty = {.dtype = BF_F64, .as.f64 = -1};
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     bf_quantiles *q = median_of(c, BF_I32, NULL);
     assert_int_equal(bf_quantiles_next(q, &done), BF_OK);
     assert_true(done);
@@ -427,13 +413,12 @@ TEST(nothing_has_the_value_that_was_given) {
     assert_int_equal(bf_quantiles_result(q, &value), BF_OK);
     assert_true(value.as.f64 == -1);
     bf_quantiles_destroy(q);
-    bf_context_destroy(c);
 }
 
 TEST(damaged_forms_are_refused) {
     uint64_t seed = 4;
     int done = 0;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     bf_quantiles *q = median_of(c, BF_F64, &BF_ORDER_OPTIONS(.nan = BF_NAN_SKIP)), *loaded;
     make_data(BF_F64, NUMBERS, 300, &seed);
     absorb(q, BF_F64, 0, 300);
@@ -447,7 +432,6 @@ TEST(damaged_forms_are_refused) {
         assert_int_equal(bf_quantiles_load(c, saved, i, &loaded), BF_E_STATE);
     }
     bf_quantiles_destroy(q);
-    bf_context_destroy(c);
 }
 
 /* Ranges of a pass that were out of order would have steps outside their tally. */
@@ -455,7 +439,7 @@ TEST(wanted_ranks_that_do_not_ascend_are_refused) {
     static const double q[] = {0.25, 0.75};
     uint64_t seed = 5;
     int done = 0;
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     bf_quantiles *x, *loaded = NULL;
     const bf_order_options lower = BF_ORDER_OPTIONS(.method = BF_QUANTILE_LOWER);
     assert_int_equal(bf_quantiles_create(c, BF_U64, q, 2, &lower, &x), BF_OK);
@@ -474,7 +458,6 @@ TEST(wanted_ranks_that_do_not_ascend_are_refused) {
         assert_int_equal(bf_quantiles_load(c, saved, size, &loaded), swapped ? BF_E_STATE : BF_OK);
         if (!swapped) bf_quantiles_destroy(loaded);
     }
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(quantiles, NULL, NULL)

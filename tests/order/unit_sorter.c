@@ -148,7 +148,7 @@ static int64_t take_all(const trial *t, bf_sorter *s, int64_t count) {
 static void check(const trial *t, int64_t sorted, bool once) {
     const int64_t bytes = bytes_of(t->options.dtype), n = want(t, sorted);
     int64_t count = -1;
-    bf_sorter *s;
+    OWN(bf_sorter) *s = NULL;
     OK(bf_sorter_create(t->context, &t->options, &s));
     add_all(t, s, once);
     OK(bf_sorter_end(s, &count));
@@ -164,7 +164,6 @@ static void check(const trial *t, int64_t sorted, bool once) {
                 t->options.descending, (int)t->options.nan, t->numbered, (long long)i,
                 (long long)n);
     assert_int_equal(made[n * bytes], GUARD); /* what is behind them is left alone */
-    bf_sorter_destroy(s);
 }
 
 /* All kinds of sorters of a dtype: with nothing beside the elements, their indices, or numbers.
@@ -188,12 +187,11 @@ static void check_kinds(bf_context *context, bf_dtype dtype, int64_t memory, int
 
 TEST(few_elements_in_memory) {
     static const int64_t sizes[] = {0, 1, 2, 777};
-    bf_context *context = limited(0, NULL, 2);
+    OWN(bf_context) *context = limited(0, NULL, 2);
     for (int i = 0; i <= DTYPE_COUNT + 1; i++) {
         make_values(dtype_of(i));
         for (int k = 0; k < 4; k++) check_kinds(context, dtype_of(i), 0, sizes[k], i + k);
     }
-    bf_context_destroy(context);
 }
 
 /* By runs that are merged at once, and by so many that they are merged again and again. */
@@ -210,7 +208,7 @@ TEST(elements_beyond_memory) {
 
 /* Two sorters share a context by default; and memory that does not spill fails. */
 TEST(the_limit_holds) {
-    bf_context *context = limited(1 << 19, directory, 1), *without = limited(1 << 17, NULL, 1);
+    OWN(bf_context) *context = limited(1 << 19, directory, 1), *without = limited(1 << 17, NULL, 1);
     const bf_sorter_options options = BF_SORTER_OPTIONS(.dtype = BF_F64, .beside = true);
     const bf_array array = bf_array_of(BF_F64, values, N), few = bf_array_of(BF_F64, values, 100);
     bf_sorter *s[2];
@@ -227,8 +225,6 @@ TEST(the_limit_holds) {
     OK(bf_sorter_end(s[0], &n)); /* it is as it was */
     assert_int_equal(n, 100);
     bf_sorter_destroy(s[0]);
-    bf_context_destroy(without);
-    bf_context_destroy(context);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -237,11 +233,11 @@ TEST(what_is_refused_changes_nothing) {
     double x[] = {3, 1, 2, 0.0 / 0.0};
     float other[4] = {0};
     int64_t beside[4] = {4, 5, 6, 7}, n;
-    bf_context *context = limited(0, NULL, 1);
+    OWN(bf_context) *context = limited(0, NULL, 1);
     const bf_array good = bf_array_of(BF_F64, x, 3), bad = bf_array_of(BF_F64, x, 4),
                    wrong = bf_array_of(BF_F32, other, 4), to = bf_array_of(BF_F64, x, 4),
                    with = bf_array_of(BF_I64, beside, 3), most = bf_array_of(BF_I64, beside, 4);
-    bf_sorter *s;
+    OWN(bf_sorter) *s = NULL;
     assert_int_equal(bf_sorter_create(context, &BF_SORTER_OPTIONS(.dtype = (bf_dtype)99), &s),
                      BF_E_DTYPE);
     assert_int_equal(
@@ -263,29 +259,25 @@ TEST(what_is_refused_changes_nothing) {
     assert_int_equal(bf_sorter_add(s, &good, NULL), BF_E_STATE);
     OK(bf_sorter_next(s, &to, NULL, &n));
     assert_int_equal(n, 0);
-    bf_sorter_destroy(s);
-    bf_context_destroy(context);
 }
 
 TEST(a_sum_that_does_not_fit) {
     int8_t x[] = {1, 1};
     int64_t most[] = {INT64_MAX, 1};
-    bf_context *context = limited(0, NULL, 1);
+    OWN(bf_context) *context = limited(0, NULL, 1);
     const bf_array array = bf_array_of(BF_I8, x, 2), beside = bf_array_of(BF_I64, most, 2);
-    bf_sorter *s;
+    OWN(bf_sorter) *s = NULL;
     OK(bf_sorter_create(context,
                         &BF_SORTER_OPTIONS(.dtype = BF_I8, .different = true, .beside = true), &s));
     OK(bf_sorter_add(s, &array, &beside));
     assert_int_equal(bf_sorter_end(s, NULL), BF_E_OVERFLOW);
     assert_int_equal(bf_sorter_end(s, NULL), BF_E_STATE);
-    bf_sorter_destroy(s);
-    bf_context_destroy(context);
 }
 
 TEST(a_directory_that_cannot_be_written) {
-    bf_context *context = limited(1 << 18, "/nonexistent/bitfold", 1);
+    OWN(bf_context) *context = limited(1 << 18, "/nonexistent/bitfold", 1);
     const bf_array array = bf_array_of(BF_F64, values, N);
-    bf_sorter *s;
+    OWN(bf_sorter) *s = NULL;
     OK(bf_sorter_create(context, &BF_SORTER_OPTIONS(.dtype = BF_F64), &s));
     assert_int_equal(bf_sorter_add(s, &array, NULL), BF_E_IO);
     assert_string_equal(bf_context_message(context),
@@ -293,8 +285,6 @@ TEST(a_directory_that_cannot_be_written) {
                         "directory");
     assert_int_equal(bf_sorter_add(s, &array, NULL), BF_E_STATE);
     assert_string_equal(bf_context_message(context), "a call on the sorter failed before");
-    bf_sorter_destroy(s);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(sorter, make_directory, remove_directory)

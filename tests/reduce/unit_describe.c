@@ -47,7 +47,7 @@ static void describe_parts(bf_context *c, const bf_array *a, const bf_reduce_opt
     size_t bytes = bf_dtype_size(a->dtype);
     bf_array first = bf_array_of(a->dtype, a->data, cut);
     bf_array second = bf_array_of(a->dtype, (char *)a->data + (size_t)cut * bytes, n - cut);
-    bf_state *s, *t, *loaded;
+    OWN(bf_state) *s = NULL, *t = NULL, *loaded = NULL;
     assert_int_equal(bf_state_create(c, BF_DESCRIBE, a->dtype, &s), BF_OK);
     assert_int_equal(bf_state_create(c, BF_DESCRIBE, a->dtype, &t), BF_OK);
     assert_int_equal(bf_state_seek(t, cut), BF_OK);
@@ -60,9 +60,6 @@ static void describe_parts(bf_context *c, const bf_array *a, const bf_reduce_opt
     free(saved);
     assert_int_equal(bf_state_merge(t, loaded), BF_OK);
     assert_int_equal(bf_state_description(t, o, d), BF_OK);
-    bf_state_destroy(s);
-    bf_state_destroy(t);
-    bf_state_destroy(loaded);
 }
 
 static void check_array(bf_context *c, void *data) {
@@ -98,17 +95,15 @@ TEST(a_description_is_its_reductions) {
 TEST(counts_tell_nans_and_infinities) {
     float inf = (float)INFINITY, nan = (float)NAN, x[] = {1, nan, inf, -inf, nan, 2};
     bf_array a = bf_array_of(BF_F32, x, 6);
-    bf_context *c = make_context("auto", 1);
+    OWN(bf_context) *c = make_context("auto", 1);
     bf_description d = {.size = sizeof d};
     assert_int_equal(bf_describe(c, &a, NULL, &d), BF_OK);
     assert_true(d.n == 6 && d.nan == 2 && d.inf == 2 && d.argmin == 1);
     assert_int_equal(bf_describe(c, &a, &BF_REDUCE_OPTIONS(.nan = BF_NAN_ERROR), &d), BF_E_NAN);
-    bf_state *s;
+    OWN(bf_state) *s = NULL;
     bf_value v;
     assert_int_equal(bf_state_create(c, BF_DESCRIBE, BF_F32, &s), BF_OK);
     assert_int_equal(bf_state_result(s, NULL, &v), BF_E_ARGUMENT);
-    bf_state_destroy(s);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(describe, NULL, NULL)

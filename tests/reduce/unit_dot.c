@@ -154,7 +154,7 @@ TEST(infinity_times_zero_is_nan) {
 }
 
 TEST(pairs_must_match) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     double x[6] = {0};
     float f[6] = {0};
     bf_array a = bf_array_of(BF_F64, x, 6), shorter = bf_array_of(BF_F64, x, 5);
@@ -166,11 +166,10 @@ TEST(pairs_must_match) {
     assert_int_equal(bf_dot(context, &a, &single, NULL, &v), BF_E_DTYPE);
     assert_int_equal(bf_dot(context, &a, NULL, NULL, &v), BF_E_ARGUMENT);
     assert_int_equal(bf_dot(NULL, &a, &a, NULL, &v), BF_E_ARGUMENT);
-    bf_context_destroy(context);
 }
 
 TEST(differing_strides_pair_elements_by_index) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     int16_t x[] = {1, 2, 3, 4, 5, 6}, y[] = {1, 10, 100, 1000, 10000, 30000};
     bf_array a = {x, BF_I16, 2, {2, 3}, {3, 1}}, b = {y, BF_I16, 2, {2, 3}, {1, 2}};
     bf_value v;
@@ -178,7 +177,6 @@ TEST(differing_strides_pair_elements_by_index) {
     assert_int_equal(bf_dot(context, &a, &b, NULL, &v), BF_OK);
     assert_int_equal(bf_value_i64(&v, &found), BF_OK);
     assert_int_equal(found, 1 * 1 + 2 * 100 + 3 * 10000 + 4 * 10 + 5 * 1000 + 6 * 30000);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(dot, NULL, NULL)

@@ -182,20 +182,17 @@ TEST(states_of_all_integers_merge) {
             data[i] = i / N == 2 ? x : x - 1000000000; /* without a sign */
         }
         for (int backwards = 0; backwards < 2; backwards++) {
-            bf_state *whole = state_of((bf_reduction)op, BF_I128, 0, 4 * N, 4);
-            bf_state *into = make_state(context, (bf_reduction)op, BF_I128);
+            OWN(bf_state) *whole = state_of((bf_reduction)op, BF_I128, 0, 4 * N, 4);
+            OWN(bf_state) *into = make_state(context, (bf_reduction)op, BF_I128);
             for (int k = 0; k < 4; k++) {
                 const int i = backwards ? 3 - k : k;
-                bf_state *from = state_of((bf_reduction)op, dtypes[i], i * N, N, i);
+                OWN(bf_state) *from = state_of((bf_reduction)op, dtypes[i], i * N, N, i);
                 saved_state before = save(from);
                 assert_int_equal(bf_state_merge(into, from), BF_OK);
                 assert_saves_as(from, &before);
-                bf_state_destroy(from);
             }
             assert_int_equal(bf_state_rescale(into, 4), BF_OK);
             assert_same_state(into, whole);
-            bf_state_destroy(into);
-            bf_state_destroy(whole);
         }
     }
 }
@@ -221,7 +218,7 @@ TEST(states_of_all_integers_append_and_are_taken_out) {
 
     into = make_state(context, BF_SUM, BF_I128);
     first = make_state(context, BF_SUM, BF_I64);
-    bf_state *before = make_state(context, BF_SUM, BF_I128);
+    OWN(bf_state) *before = make_state(context, BF_SUM, BF_I128);
     const bf_array large = bf_array_of(BF_I128, &least, 1);
     assert_int_equal(bf_state_absorb(first, &a), BF_OK);
     assert_int_equal(bf_state_absorb(into, &large), BF_OK);
@@ -230,20 +227,17 @@ TEST(states_of_all_integers_append_and_are_taken_out) {
     assert_int_equal(bf_state_retract(first, into), BF_E_STATE);
     assert_int_equal(bf_state_retract(into, first), BF_OK);
     assert_same_state(into, before);
-    bf_state_destroy(before);
     bf_state_destroy(into);
     bf_state_destroy(first);
 }
 
 TEST(states_of_other_dtypes_do_not_merge) {
     static const bf_dtype others[] = {BF_BOOL, BF_F16, BF_BF16, BF_F32, BF_F64};
-    bf_state *into = make_state(context, BF_SUM, BF_I128);
+    OWN(bf_state) *into = make_state(context, BF_SUM, BF_I128);
     for (int i = 0; i < 5; i++) {
-        bf_state *from = make_state(context, BF_SUM, others[i]);
+        OWN(bf_state) *from = make_state(context, BF_SUM, others[i]);
         assert_int_equal(bf_state_merge(into, from), BF_E_STATE);
-        bf_state_destroy(from);
     }
-    bf_state_destroy(into);
 }
 
 TEST(saved_states_come_back) {
@@ -251,7 +245,7 @@ TEST(saved_states_come_back) {
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
         if (op == BF_PROD) continue;
         for (int64_t n = 0; n <= 500; n += 250) {
-            bf_state *s = make_state(context, (bf_reduction)op, BF_I128), *back = NULL;
+            OWN(bf_state) *s = make_state(context, (bf_reduction)op, BF_I128), *back = NULL;
             const bf_array a = bf_array_of(BF_I128, data, n);
             assert_int_equal(absorb(s, (bf_reduction)op, &a, &a), BF_OK);
             saved_state saved = save(s);
@@ -259,8 +253,6 @@ TEST(saved_states_come_back) {
             assert_same_state(s, back);
             assert_int_equal(bf_state_merge(back, s),
                              is_ordered((bf_reduction)op, BF_I128) && n > 0 ? BF_E_STATE : BF_OK);
-            bf_state_destroy(back);
-            bf_state_destroy(s);
         }
     }
 }
@@ -284,14 +276,13 @@ TEST(rescaling_beyond_128_bits_changes_nothing) {
     const bf_array a = bf_array_of(BF_I128, &x, 1);
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
         if (op == BF_PROD) continue;
-        bf_state *s = make_state(context, (bf_reduction)op, BF_I128);
+        OWN(bf_state) *s = make_state(context, (bf_reduction)op, BF_I128);
         assert_int_equal(absorb(s, (bf_reduction)op, &a, &a), BF_OK);
         assert_int_equal(bf_state_rescale(s, 2), BF_OK);
         saved_state before = save(s);
         assert_int_equal(bf_state_rescale(s, 3), BF_E_OVERFLOW);
         assert_int_equal(bf_state_rescale(s, 38), BF_E_OVERFLOW);
         assert_saves_as(s, &before);
-        bf_state_destroy(s);
     }
 }
 

@@ -100,7 +100,7 @@ static void check_nans(bf_context *context, void *unused) {
 TEST(the_first_nan_is_found) { on_every_context(check_nans, NULL); }
 
 TEST(no_values_no_extreme) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     float nan[] = {NAN, NAN};
     bf_array a = bf_array_of(BF_F32, nan, 2), none = bf_array_of(BF_F32, NULL, 0);
     bf_reduce_options skip = BF_REDUCE_OPTIONS(.nan = BF_NAN_SKIP);
@@ -109,11 +109,10 @@ TEST(no_values_no_extreme) {
         assert_int_equal(bf_reduce(context, (bf_reduction)op, &none, NULL, &v), BF_E_EMPTY);
         assert_int_equal(bf_reduce(context, (bf_reduction)op, &a, &skip, &v), BF_E_EMPTY);
     }
-    bf_context_destroy(context);
 }
 
 TEST(indices_count_in_c_order) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     uint8_t x[] = {5, 1, 9, 9, 0, 9}; /* as 2 rows of 3, in Fortran order: 5 9 0 / 1 9 9 */
     bf_array a = {x, BF_U8, 2, {2, 3}, {1, 2}};
     bf_value v;
@@ -121,7 +120,6 @@ TEST(indices_count_in_c_order) {
     assert_int_equal(v.as.i64, 1);
     assert_int_equal(bf_reduce(context, BF_ARGMIN, &a, NULL, &v), BF_OK);
     assert_int_equal(v.as.i64, 2);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(order, NULL, NULL)

@@ -105,18 +105,17 @@ TEST(prod_over_several_threads_is_the_same) { check_size(3 * 131072 + 4096 + 5, 
 
 TEST(prod_neither_overflows_nor_underflows_on_the_way) {
     double x[] = {0x1p1023, 0x1p1023, 0x1p-1074, 0x1p-1074, 0x1p100, 3, -1};
-    bf_context *c = make_context("auto", 1);
+    OWN(bf_context) *c = make_context("auto", 1);
     assert_same_float(prod_of(c, x, 7), -3 * 0x1p-2);
     assert_same_float(prod_of(c, x, 2), (double)INFINITY);
     assert_same_float(prod_of(c, x + 2, 2), 0.0);
-    bf_context_destroy(c);
 }
 
 TEST(specials_are_as_ieee_has_them) {
     double inf = (double)INFINITY, x[] = {2, -inf, 3}, y[] = {-0.0, 5}, z[] = {inf, 0};
     double w[] = {(double)NAN, 7};
     bf_array a = bf_array_of(BF_F64, w, 2);
-    bf_context *c = make_context("auto", 1);
+    OWN(bf_context) *c = make_context("auto", 1);
     bf_value v;
     assert_same_float(prod_of(c, x, 3), -inf);
     assert_same_float(prod_of(c, y, 2), -0.0);
@@ -125,7 +124,6 @@ TEST(specials_are_as_ieee_has_them) {
     assert_same_float(v.as.f64, 7.0);
     assert_int_equal(bf_reduce(c, BF_PROD, &a, &BF_REDUCE_OPTIONS(.nan = BF_NAN_ERROR), &v),
                      BF_E_NAN);
-    bf_context_destroy(c);
 }
 
 /* Elements of few bits, so that the product fits 128 now and then. */
@@ -172,7 +170,7 @@ TEST(prod_of_integers_is_exact_or_an_overflow) {
 TEST(prod_of_integers_wraps_if_asked_and_zero_wins) {
     int64_t x[] = {INT64_MAX, INT64_MAX, INT64_MIN, 3}, y[] = {INT64_MAX, INT64_MAX, INT64_MAX, 0};
     bf_array a = bf_array_of(BF_I64, x, 4), b = bf_array_of(BF_I64, y, 4);
-    bf_context *c = make_context("auto", 1);
+    OWN(bf_context) *c = make_context("auto", 1);
     bf_value v;
     bf_reduce_options wrap = BF_REDUCE_OPTIONS(.overflow = BF_OVERFLOW_WRAP);
     assert_int_equal(bf_reduce(c, BF_PROD, &a, NULL, &v), BF_E_OVERFLOW);
@@ -182,20 +180,16 @@ TEST(prod_of_integers_wraps_if_asked_and_zero_wins) {
     char text[BF_VALUE_TEXT];
     bf_value_format(&v, text);
     assert_string_equal(text, "0");
-    bf_context_destroy(c);
 }
 
 TEST(parts_that_do_not_touch_are_refused) {
     double x[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     problem p = {.x = x, .n = 10};
     uint64_t seed = 1;
-    bf_context *c = make_context("auto", 1);
-    bf_state *a = part(c, &p, 0, 3, &seed), *b = part(c, &p, 4, 10, &seed);
+    OWN(bf_context) *c = make_context("auto", 1);
+    OWN(bf_state) *a = part(c, &p, 0, 3, &seed), *b = part(c, &p, 4, 10, &seed);
     assert_int_equal(bf_state_merge(a, b), BF_E_STATE);
     assert_int_equal(bf_state_seek(a, 5), BF_E_ARGUMENT);
-    bf_state_destroy(a);
-    bf_state_destroy(b);
-    bf_context_destroy(c);
 }
 
 /* A GPU's one thread finds the root without a stack for the nodes. */
@@ -227,7 +221,7 @@ static void check_saved_nans(bf_context *c, void *data) {
     uint64_t inf = infinity_bits(p->dtype), quiet = inf | inf >> 1, sign = sign_bit(p->dtype);
     const uint64_t all[N] = {inf | 1, quiet, quiet | 2, sign | inf | 3, sign | quiet, inf};
     for (int same = 0; same < 2; same++) {
-        bf_state *state;
+        OWN(bf_state) *state = NULL;
         for (size_t i = 0; i < N; i++)
             store_bits(x + i * bytes, bytes, same && i < N - 1 ? quiet : all[i]);
         bf_array a = bf_array_of(p->dtype, x, N);
@@ -240,7 +234,6 @@ static void check_saved_nans(bf_context *c, void *data) {
         if (p->size == 0) memcpy(p->bytes, found, p->size = size);
         assert_int_equal(size, p->size);
         assert_memory_equal(found, p->bytes, size);
-        bf_state_destroy(state);
     }
 }
 

@@ -140,7 +140,7 @@ TEST(any_nan_gives_the_one_nan) {
 }
 
 TEST(nan_policies) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     float x[] = {1, NAN, 5};
     bf_array a = bf_array_of(BF_F32, x, 3);
     bf_value v = {.dtype = BF_NONE};
@@ -152,7 +152,6 @@ TEST(nan_policies) {
     assert_int_equal(bf_reduce(context, BF_MEAN, &a, &error, &v), BF_E_NAN);
     assert_true(v.dtype == BF_NONE); /* written only on success */
     assert_string_not_equal(bf_context_message(context), "");
-    bf_context_destroy(context);
 }
 
 /* The simple calls give what bf_reduce gives, or say that it does not fit. */
@@ -198,15 +197,14 @@ BF_DTYPE_LIST(BF_X)
 #undef BF_X
 
 TEST(simple_calls_agree_with_the_general_one) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
 #define BF_X(id, number, name, bytes, T, kind, S, R) simple_##name(context);
     BF_DTYPE_LIST(BF_X)
 #undef BF_X
-    bf_context_destroy(context);
 }
 
 TEST(simple_integer_sums_report_overflow) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     int64_t x[] = {INT64_MAX, 1, -1, INT64_MIN, -1}, s = 42;
     uint64_t y[] = {UINT64_MAX, 1}, u = 42;
     int32_t z[] = {INT32_MIN, INT32_MIN, INT32_MIN};
@@ -222,11 +220,10 @@ TEST(simple_integer_sums_report_overflow) {
     assert_int_equal(bf_dot_i32(context, z, z, 3, &s), BF_E_OVERFLOW);
     assert_int_equal(bf_dot_i32(context, z, z, 1, &s), BF_OK);
     assert_int_equal(s, 1ll << 62);
-    bf_context_destroy(context);
 }
 
 TEST(strides_and_shapes_are_followed) {
-    bf_context *context = make_context(NULL, 2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     int32_t x[6 * 100];
     for (int i = 0; i < 600; i++) x[i] = i;
     bf_array a = {x + 599, BF_I32, 3, {2, 100, 2}, {-1, -6, -2}};
@@ -246,11 +243,10 @@ TEST(strides_and_shapes_are_followed) {
     assert_int_equal(bf_reduce(context, BF_SUM, &scalar, NULL, &v), BF_OK);
     assert_int_equal(bf_value_i64(&v, &sum), BF_OK);
     assert_int_equal(sum, 5);
-    bf_context_destroy(context);
 }
 
 TEST(bad_arguments_are_refused) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     double x[4] = {0};
     bf_array good = bf_array_of(BF_F64, x, 4), bad = good;
     bf_value v;
@@ -283,7 +279,6 @@ TEST(bad_arguments_are_refused) {
     assert_string_not_equal(bf_context_message(context), "");
     bad = bf_array_of(BF_I192, x, 1);
     assert_int_not_equal(bf_reduce(context, BF_SUM, &bad, NULL, &v), BF_OK);
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(reduce, NULL, NULL)

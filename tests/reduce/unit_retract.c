@@ -59,12 +59,10 @@ TEST(the_sign_of_zero_comes_back) {
     } cases[] = {{2, 6, -0.0}, {0, 2, 0.0}, {0, 5, -0.0}, {0, 4, 0.0}, {3, 6, 1}, {0, 6, 0.0}};
     bf_array a = bf_array_of(BF_F64, x, 6);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bf_state *all = part(context, BF_SUM, &a, &a, 0, 6);
-        bf_state *some = part(context, BF_SUM, &a, &a, cases[i].begin, cases[i].end);
+        OWN(bf_state) *all = part(context, BF_SUM, &a, &a, 0, 6);
+        OWN(bf_state) *some = part(context, BF_SUM, &a, &a, cases[i].begin, cases[i].end);
         assert_int_equal(bf_state_retract(all, some), BF_OK);
         assert_same_float(result_of(all), cases[i].left);
-        bf_state_destroy(all);
-        bf_state_destroy(some);
     }
 }
 
@@ -92,12 +90,11 @@ static void absorb_in_chunks(bf_state *s, const problem *p, uint64_t seed) {
 static void check_context(bf_context *with, void *data) {
     const problem *p = data;
     bf_array a = bf_array_of(p->dtype, p->a, LARGE), b = bf_array_of(p->dtype, p->b, LARGE);
-    bf_state *s = part(with, p->op, &a, &b, 0, LARGE);
+    OWN(bf_state) *s = part(with, p->op, &a, &b, 0, LARGE);
     assert_same_state(s, p->expected);
     bf_state_clear(s);
     absorb_in_chunks(s, p, 3);
     assert_same_state(s, p->expected);
-    bf_state_destroy(s);
 }
 
 /* Element by element, which goes by the rules. */
@@ -175,18 +172,15 @@ TEST(what_is_not_there_is_not_taken_out) {
     static const int64_t ends[] = {1, 2, 3, 4, 5, 6};
     bf_array a = bf_array_of(BF_F64, x, 6), one = bf_array_of(BF_F64, x, 1);
     for (int i = 1; i < 6; i++) {
-        bf_state *s = part(context, BF_SUM, &a, &a, 0, 1),
-                 *before = part(context, BF_SUM, &a, &a, 0, 1);
-        bf_state *other = part(context, BF_SUM, &a, &a, ends[i] - 1, ends[i]);
+        OWN(bf_state) *s = part(context, BF_SUM, &a, &a, 0, 1),
+                      *before = part(context, BF_SUM, &a, &a, 0, 1);
+        OWN(bf_state) *other = part(context, BF_SUM, &a, &a, ends[i] - 1, ends[i]);
         assert_int_equal(bf_state_retract(s, other), BF_E_STATE);
         assert_true(strlen(bf_context_message(context)) > 0);
         assert_same_state(s, before);
         assert_int_equal(bf_state_absorb(other, &one), BF_OK);
         assert_int_equal(bf_state_retract(s, other), BF_E_STATE); /* more elements */
         assert_same_state(s, before);
-        bf_state_destroy(s);
-        bf_state_destroy(before);
-        bf_state_destroy(other);
     }
 }
 
@@ -195,24 +189,19 @@ TEST(only_sums_can_be_taken_out) {
     for (int op = BF_MIN; op <= BF_DESCRIBE; op++) {
         for (int d = 0; d < DTYPE_COUNT; d++) {
             bf_array a = bf_array_of(all_dtypes[d], x, 8);
-            bf_state *s = part(context, (bf_reduction)op, &a, &a, 0, 8);
-            bf_state *t = part(context, (bf_reduction)op, &a, &a, 0, 8);
+            OWN(bf_state) *s = part(context, (bf_reduction)op, &a, &a, 0, 8);
+            OWN(bf_state) *t = part(context, (bf_reduction)op, &a, &a, 0, 8);
             assert_int_equal(bf_state_retract(s, t), BF_E_ARGUMENT);
             assert_same_state(s, t);
-            bf_state_destroy(s);
-            bf_state_destroy(t);
         }
     }
-    bf_state *sum = make_state(context, BF_SUM, BF_F64),
-             *mean = make_state(context, BF_MEAN, BF_F64);
-    bf_state *single = make_state(context, BF_SUM, BF_F32);
+    OWN(bf_state) *sum = make_state(context, BF_SUM, BF_F64),
+                  *mean = make_state(context, BF_MEAN, BF_F64);
+    OWN(bf_state) *single = make_state(context, BF_SUM, BF_F32);
     assert_int_equal(bf_state_retract(sum, mean), BF_E_STATE);
     assert_int_equal(bf_state_retract(sum, single), BF_E_STATE);
     assert_int_equal(bf_state_retract(sum, NULL), BF_E_ARGUMENT);
     assert_int_equal(bf_state_retract(NULL, sum), BF_E_ARGUMENT);
-    bf_state_destroy(sum);
-    bf_state_destroy(mean);
-    bf_state_destroy(single);
 }
 
 UNIT_TESTS(retract, set_up, tear_down)

@@ -125,21 +125,17 @@ TEST(states_merge_whatever_their_scales) {
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
         if (op == BF_PROD) continue;
         for (int o = 0; o < 3; o++) {
-            bf_state *whole = third((bf_reduction)op, 0, all);
-            bf_state *into = third((bf_reduction)op, orders[o][0], scales);
+            OWN(bf_state) *whole = third((bf_reduction)op, 0, all);
+            OWN(bf_state) *into = third((bf_reduction)op, orders[o][0], scales);
             for (int i = 1; i < 3; i++) {
-                bf_state *same = third((bf_reduction)op, i, all);
-                bf_state *part = third((bf_reduction)op, orders[o][i], scales);
+                OWN(bf_state) *same = third((bf_reduction)op, i, all);
+                OWN(bf_state) *part = third((bf_reduction)op, orders[o][i], scales);
                 saved_state before = save(part);
                 assert_int_equal(bf_state_merge(whole, same), BF_OK);
                 assert_int_equal(bf_state_merge(into, part), BF_OK);
                 assert_saves_as(part, &before);
-                bf_state_destroy(same);
-                bf_state_destroy(part);
             }
             assert_same_state(into, whole);
-            bf_state_destroy(into);
-            bf_state_destroy(whole);
         }
     }
 }
@@ -147,7 +143,7 @@ TEST(states_merge_whatever_their_scales) {
 TEST(saved_states_keep_their_scale) {
     static const int64_t x[] = {123, -7};
     const bf_array a = bf_array_of(BF_I64, x, 2);
-    bf_state *s = make_state(context, BF_SUM, BF_I64), *back = NULL;
+    OWN(bf_state) *s = make_state(context, BF_SUM, BF_I64), *back = NULL;
     bf_state_info info = {.size = sizeof info};
     bf_value v;
     assert_int_equal(bf_state_rescale(s, 3), BF_OK);
@@ -166,15 +162,13 @@ TEST(saved_states_keep_their_scale) {
         bf_state *none = NULL;
         assert_int_equal(bf_state_load(context, saved.bytes, saved.size, &none), BF_E_STATE);
     }
-    bf_state_destroy(s);
-    bf_state_destroy(back);
 }
 
 TEST(what_does_not_fit_is_refused_and_changes_nothing) {
     static const int64_t x[] = {INT64_MAX / 5};
     const bf_array a = bf_array_of(BF_I64, x, 1);
     for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
-        bf_state *s = make_state(context, (bf_reduction)op, BF_I64);
+        OWN(bf_state) *s = make_state(context, (bf_reduction)op, BF_I64);
         assert_int_equal(absorb(s, (bf_reduction)op, &a, &a), BF_OK);
         if (op == BF_PROD) {
             assert_int_equal(bf_state_rescale(s, 1), BF_E_ARGUMENT);
@@ -186,7 +180,6 @@ TEST(what_does_not_fit_is_refused_and_changes_nothing) {
             bf_state_describe(s, &info);
             assert_int_equal(info.scale, 0);
         }
-        bf_state_destroy(s);
     }
 }
 
@@ -201,13 +194,12 @@ TEST(scales_that_there_are_not_are_refused) {
     assert_int_equal(bf_reduce(context, BF_SUM, &whole, &options, &v), BF_E_ARGUMENT);
     options.scale = -1;
     assert_int_equal(bf_reduce(context, BF_SUM, &whole, &options, &v), BF_E_ARGUMENT);
-    bf_state *s = make_state(context, BF_SUM, BF_I64);
+    OWN(bf_state) *s = make_state(context, BF_SUM, BF_I64);
     assert_int_equal(bf_state_rescale(s, 4), BF_OK);
     assert_int_equal(bf_state_rescale(s, 3), BF_E_ARGUMENT);
     assert_int_equal(bf_state_rescale(s, BF_SCALE_MOST_I128 + 1), BF_E_ARGUMENT);
     options.scale = 1;
     assert_int_equal(bf_state_result(s, &options, &v), BF_E_ARGUMENT);
-    bf_state_destroy(s);
 }
 
 /* Groups of 1.5 and of 2.25 by keys of one digit and of two: as groups of two digits all along. */

@@ -18,7 +18,7 @@ static void for_each_state(void (*check)(bf_reduction, const bf_array *)) {
 
 static void check_merge(bf_reduction op, const bf_array *a) {
     static const int orders[3][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
-    bf_state *whole = part(context, op, a, a, 0, 300);
+    OWN(bf_state) *whole = part(context, op, a, a, 0, 300);
     for (int i = 0; i < 3; i++) {
         bf_state *parts[3] = {part(context, op, a, a, 0, 97), part(context, op, a, a, 97, 98),
                               part(context, op, a, a, 98, 300)};
@@ -28,7 +28,6 @@ static void check_merge(bf_reduction op, const bf_array *a) {
         assert_same_state(into, whole);
         for (int j = 0; j < 3; j++) bf_state_destroy(parts[j]);
     }
-    bf_state_destroy(whole);
 }
 
 TEST(merging_does_not_depend_on_the_order) { for_each_state(check_merge); }
@@ -123,7 +122,7 @@ TEST(some_states_cannot_be_appended) {
 }
 
 static void check_chunks(bf_reduction op, const bf_array *a) {
-    bf_state *whole = part(context, op, a, a, 0, 300), *s = make_state(context, op, a->dtype);
+    OWN(bf_state) *whole = part(context, op, a, a, 0, 300), *s = make_state(context, op, a->dtype);
     for (int64_t begin = 0, n = 1; begin < 300; begin += n, n = n * 2 + 1) {
         if (n > 300 - begin) n = 300 - begin;
         char *data = (char *)a->data + (size_t)begin * bf_dtype_size(a->dtype);
@@ -134,11 +133,8 @@ static void check_chunks(bf_reduction op, const bf_array *a) {
     }
     assert_same_state(s, whole);
     bf_state_clear(s);
-    bf_state *empty = make_state(context, op, a->dtype);
+    OWN(bf_state) *empty = make_state(context, op, a->dtype);
     assert_same_state(s, empty);
-    bf_state_destroy(empty);
-    bf_state_destroy(s);
-    bf_state_destroy(whole);
 }
 
 TEST(chunks_give_the_state_of_one_pass) { for_each_state(check_chunks); }
@@ -334,9 +330,8 @@ typedef struct ruled {
 
 static void check_by_rules(bf_context *with, void *data) {
     const ruled *r = data;
-    bf_state *s = part(with, r->op, r->a, r->b, 0, r->a->shape[0]);
+    OWN(bf_state) *s = part(with, r->op, r->a, r->b, 0, r->a->shape[0]);
     assert_same_state(s, r->by_rules);
-    bf_state_destroy(s);
 }
 
 /* Sums of all exponents have loops of their own. The generic instruction set has none. */
@@ -345,7 +340,7 @@ TEST(all_exponents_sum_as_by_the_rules) {
     static double x[MOST], y[MOST];
     static const int sizes[] = {383, 384, 385, 1003, 4099, MOST};
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_SUMSQ, BF_DOT};
-    bf_context *rules = make_context("generic", 1);
+    OWN(bf_context) *rules = make_context("generic", 1);
     for (int i = 0; i<6 * 2 * 2; i += CASE_STEP> 1 ? 5 : 1) {
         const bf_dtype dtype = i % 2 ? BF_F32 : BF_F64;
         const int n = sizes[i / 4];
@@ -353,12 +348,10 @@ TEST(all_exponents_sum_as_by_the_rules) {
         fill_with_zeros(dtype, y, n, KIND_FULL, 7, i / 2 % 2 == 1, (uint64_t)i + 100);
         const bf_array a = bf_array_of(dtype, x, n), b = bf_array_of(dtype, y, n);
         for (int k = 0; k < 4; k++) {
-            bf_state *expected = part(rules, ops[k], &a, &b, 0, n);
+            OWN(bf_state) *expected = part(rules, ops[k], &a, &b, 0, n);
             on_every_context(check_by_rules, &(ruled){ops[k], &a, &b, expected});
-            bf_state_destroy(expected);
         }
     }
-    bf_context_destroy(rules);
 }
 
 TEST(counts_end_at_two_to_the_62) {
@@ -383,49 +376,42 @@ TEST(counts_end_at_two_to_the_62) {
 }
 
 TEST(only_states_of_one_kind_merge) {
-    bf_state *sum = make_state(context, BF_SUM, BF_F64),
-             *mean = make_state(context, BF_MEAN, BF_F64);
-    bf_state *single = make_state(context, BF_SUM, BF_F32);
+    OWN(bf_state) *sum = make_state(context, BF_SUM, BF_F64),
+                  *mean = make_state(context, BF_MEAN, BF_F64);
+    OWN(bf_state) *single = make_state(context, BF_SUM, BF_F32);
     assert_int_equal(bf_state_merge(sum, mean), BF_E_STATE);
     assert_int_equal(bf_state_merge(sum, single), BF_E_STATE);
     assert_int_equal(bf_state_merge(sum, NULL), BF_E_ARGUMENT);
     assert_int_equal(bf_state_merge(NULL, sum), BF_E_ARGUMENT);
-    bf_state_destroy(sum);
-    bf_state_destroy(mean);
-    bf_state_destroy(single);
 }
 
 TEST(a_state_merges_with_itself) {
     double x[] = {0.1, 2, -3};
     bf_array a = bf_array_of(BF_F64, x, 3);
-    bf_state *s = part(context, BF_SUM, &a, &a, 0, 3), *twice = part(context, BF_SUM, &a, &a, 0, 3);
+    OWN(bf_state) *s = part(context, BF_SUM, &a, &a, 0, 3),
+                  *twice = part(context, BF_SUM, &a, &a, 0, 3);
     assert_int_equal(bf_state_absorb(twice, &a), BF_OK);
     assert_int_equal(bf_state_merge(s, s), BF_OK);
     assert_same_state(s, twice);
-    bf_state_destroy(s);
-    bf_state_destroy(twice);
 }
 
 TEST(overlapping_indices_do_not_merge) {
     double x[10] = {0};
     bf_array a = bf_array_of(BF_F64, x, 10);
-    bf_state *low = part(context, BF_ARGMIN, &a, &a, 0, 6),
-             *high = part(context, BF_ARGMIN, &a, &a, 5, 10);
-    bf_state *next = part(context, BF_ARGMIN, &a, &a, 6, 10);
+    OWN(bf_state) *low = part(context, BF_ARGMIN, &a, &a, 0, 6),
+                  *high = part(context, BF_ARGMIN, &a, &a, 5, 10);
+    OWN(bf_state) *next = part(context, BF_ARGMIN, &a, &a, 6, 10);
     assert_int_equal(bf_state_merge(low, high), BF_E_STATE);
     assert_int_equal(bf_state_merge(high, low), BF_E_STATE);
     assert_int_equal(bf_state_merge(low, low), BF_E_STATE);
     assert_int_equal(bf_state_merge(low, next), BF_OK);
     assert_int_equal(bf_state_merge(low, next), BF_E_STATE);
-    bf_state_destroy(low);
-    bf_state_destroy(high);
-    bf_state_destroy(next);
 }
 
 TEST(seek_only_goes_forward) {
     double x[] = {3, 1, 2};
     bf_array a = bf_array_of(BF_F64, x, 3);
-    bf_state *s = make_state(context, BF_ARGMIN, BF_F64);
+    OWN(bf_state) *s = make_state(context, BF_ARGMIN, BF_F64);
     bf_state_info info = {.size = sizeof info};
     bf_value v;
     assert_int_equal(bf_state_seek(s, -1), BF_E_ARGUMENT);
@@ -439,7 +425,6 @@ TEST(seek_only_goes_forward) {
     bf_state_describe(s, &info);
     assert_int_equal(info.next, 1003);
     assert_int_equal(info.count, 3);
-    bf_state_destroy(s);
 }
 
 TEST(describe_counts_what_was_absorbed) {
@@ -447,7 +432,7 @@ TEST(describe_counts_what_was_absorbed) {
     bf_array a = bf_array_of(BF_F64, x, 6);
     static const bf_reduction ops[] = {BF_SUM, BF_VAR, BF_NORM, BF_DOT, BF_MIN, BF_ARGMAX};
     for (int i = 0; i < 6; i++) {
-        bf_state *s = part(context, ops[i], &a, &a, 0, 6);
+        OWN(bf_state) *s = part(context, ops[i], &a, &a, 0, 6);
         bf_state_info info = {.size = sizeof info};
         bf_state_describe(s, &info);
         assert_int_equal(info.op, ops[i]);
@@ -456,7 +441,6 @@ TEST(describe_counts_what_was_absorbed) {
         assert_int_equal(info.nan, 2);
         assert_int_equal(info.inf, ops[i] >= BF_MIN ? -1 : 2);
         assert_int_equal(info.next, 6);
-        bf_state_destroy(s);
     }
 }
 
@@ -464,7 +448,8 @@ TEST(a_refused_chunk_leaves_the_state_as_it_was) {
     double x[] = {1, 2, 3};
     bf_array a = bf_array_of(BF_F64, x, 3), shorter = bf_array_of(BF_F64, x, 2);
     bf_array other = bf_array_of(BF_I64, x, 3), broken = bf_array_of(BF_F64, x, -2);
-    bf_state *sum = part(context, BF_SUM, &a, &a, 0, 3), *dot = part(context, BF_DOT, &a, &a, 0, 3);
+    OWN(bf_state) *sum = part(context, BF_SUM, &a, &a, 0, 3),
+                  *dot = part(context, BF_DOT, &a, &a, 0, 3);
     saved_state before = save(sum), before_dot = save(dot);
     assert_int_equal(bf_state_absorb(sum, &other), BF_E_DTYPE);
     assert_int_equal(bf_state_absorb(sum, &broken), BF_E_ARGUMENT);
@@ -475,8 +460,6 @@ TEST(a_refused_chunk_leaves_the_state_as_it_was) {
     assert_int_equal(bf_state_absorb_pair(dot, &a, &other), BF_E_DTYPE);
     assert_saves_as(sum, &before);
     assert_saves_as(dot, &before_dot);
-    bf_state_destroy(sum);
-    bf_state_destroy(dot);
 }
 
 TEST(bad_states_are_refused) {

@@ -34,7 +34,7 @@ static const int64_t bounds[PARTS + 1] = {0, 97, 97, 98, 230, N};
 static void check_words(bf_reduction op, const bf_array *a, const bf_array *b) {
     static const int orders[3][PARTS] = {{0, 1, 2, 3, 4}, {4, 2, 0, 1, 3}, {1, 3, 4, 0, 2}};
     static int64_t words[PARTS][MOST_WORDS];
-    bf_state *whole = part(context, op, a, b, 0, N), *back = make_state(context, op, a->dtype);
+    OWN(bf_state) *whole = part(context, op, a, b, 0, N), *back = make_state(context, op, a->dtype);
     bf_words_info info = info_of(whole);
     assert_int_equal(info.rule, is_sum(op)                 ? BF_WORDS_ADD
                                 : is_ordered(op, a->dtype) ? BF_WORDS_APPEND
@@ -42,12 +42,11 @@ static void check_words(bf_reduction op, const bf_array *a, const bf_array *b) {
     assert_int_equal(info.parts, is_sum(op) ? 1 << 30 : 1);
     for (int o = 0; o < (info.rule == BF_WORDS_APPEND ? 1 : 3); o++) {
         for (int i = 0; i < PARTS; i++) {
-            bf_state *p = part(context, op, a, b, bounds[i], bounds[i + 1]);
+            OWN(bf_state) *p = part(context, op, a, b, bounds[i], bounds[i + 1]);
             assert_int_equal(info_of(p).count, info.count);
             assert_int_equal(bf_state_get_words(p, words[i]), BF_OK);
             assert_int_equal(bf_state_set_words(back, words[i], info.count, 1), BF_OK);
             assert_same_state(back, p);
-            bf_state_destroy(p);
         }
         int64_t *into = words[orders[o][0]];
         for (int i = 1; i < PARTS; i++) {
@@ -61,8 +60,6 @@ static void check_words(bf_reduction op, const bf_array *a, const bf_array *b) {
         assert_int_equal(bf_state_set_words(back, into, info.count, parts), BF_OK);
         assert_same_state(back, whole);
     }
-    bf_state_destroy(whole);
-    bf_state_destroy(back);
 }
 
 TEST(words_of_parts_make_the_whole) { for_each_kind(check_words); }
@@ -71,7 +68,7 @@ TEST(words_of_parts_make_the_whole) { for_each_kind(check_words); }
 static void check_most_parts(bf_reduction op, const bf_array *a, const bf_array *b) {
     int64_t words[MOST_WORDS];
     if (!is_sum(op)) return;
-    bf_state *s = part(context, op, a, b, 0, N), *back = make_state(context, op, a->dtype);
+    OWN(bf_state) *s = part(context, op, a, b, 0, N), *back = make_state(context, op, a->dtype);
     bf_words_info info = info_of(s);
     bf_state_get_words(s, words);
     for (int64_t i = 0; i < info.count; i++) words[i] *= info.parts;
@@ -79,8 +76,6 @@ static void check_most_parts(bf_reduction op, const bf_array *a, const bf_array 
         assert_int_equal(bf_state_merge(s, s), BF_OK);
     assert_int_equal(bf_state_set_words(back, words, info.count, info.parts), BF_OK);
     assert_same_state(back, s);
-    bf_state_destroy(s);
-    bf_state_destroy(back);
 }
 
 TEST(as_many_states_add_as_is_promised) { for_each_kind(check_most_parts); }
@@ -92,13 +87,12 @@ TEST(products_of_floats_append_on_either_side) {
     static const int64_t ends[4] = {0, 10001, 30011, LARGE};
     fill(BF_F64, x, LARGE, KIND_NARROW, 5);
     bf_array a = bf_array_of(BF_F64, x, LARGE);
-    bf_state *whole = part(context, BF_PROD, &a, &a, 0, LARGE);
-    bf_state *back = make_state(context, BF_PROD, BF_F64);
+    OWN(bf_state) *whole = part(context, BF_PROD, &a, &a, 0, LARGE);
+    OWN(bf_state) *back = make_state(context, BF_PROD, BF_F64);
     bf_words_info info = info_of(whole);
     for (int i = 0; i < 3; i++) {
-        bf_state *p = part(context, BF_PROD, &a, &a, ends[i], ends[i + 1]);
+        OWN(bf_state) *p = part(context, BF_PROD, &a, &a, ends[i], ends[i + 1]);
         bf_state_get_words(p, words[i]);
-        bf_state_destroy(p);
     }
     memcpy(again, words[1], sizeof again);
     bf_words_merge(BF_PROD, BF_F64, words[1], words[2]);
@@ -110,14 +104,12 @@ TEST(products_of_floats_append_on_either_side) {
     bf_words_merge(BF_PROD, BF_F64, again, words[0]); /* it does not heal, either */
     assert_int_equal(bf_state_set_words(back, again, info.count, 1), BF_E_STATE);
     assert_same_state(back, whole);
-    bf_state_destroy(whole);
-    bf_state_destroy(back);
 }
 
 static void check_damaged(bf_reduction op, const bf_array *a, const bf_array *b) {
     static int64_t words[MOST_WORDS], bad[MOST_WORDS];
     static const int64_t odd[] = {INT64_MIN, -1, (int64_t)1 << 62 | 1, INT64_MAX};
-    bf_state *s = part(context, op, a, b, 0, N), *before = part(context, op, a, b, 0, N);
+    OWN(bf_state) *s = part(context, op, a, b, 0, N), *before = part(context, op, a, b, 0, N);
     bf_words_info info = info_of(s);
     bf_state_get_words(s, words);
     for (int64_t i = 0; i < 8; i++) {
@@ -140,8 +132,6 @@ static void check_damaged(bf_reduction op, const bf_array *a, const bf_array *b)
     assert_int_equal(bf_state_set_words(s, words, info.count, info.parts + 1), BF_E_ARGUMENT);
     assert_int_equal(bf_state_set_words(s, NULL, info.count, 1), BF_E_ARGUMENT);
     assert_same_state(s, before);
-    bf_state_destroy(s);
-    bf_state_destroy(before);
 }
 
 TEST(bad_words_are_refused) { for_each_kind(check_damaged); }
@@ -153,7 +143,7 @@ TEST(random_words_do_no_harm) {
     for (int round = 0; round < 20; round++) {
         for (int op = BF_SUM; op <= BF_DESCRIBE; op++) {
             bf_dtype dtype = all_dtypes[next_random(&rng) % DTYPE_COUNT];
-            bf_state *s = make_state(context, (bf_reduction)op, dtype);
+            OWN(bf_state) *s = make_state(context, (bf_reduction)op, dtype);
             bf_words_info info = info_of(s);
             bf_state_get_words(s, other);
             for (int64_t i = 0; i < info.count; i++)
@@ -161,7 +151,6 @@ TEST(random_words_do_no_harm) {
             bf_words_merge((bf_reduction)op, dtype, other, words);
             bf_state_set_words(s, other, info.count, 1);
             bf_state_set_words(s, words, info.count, info.parts);
-            bf_state_destroy(s);
         }
     }
 }
@@ -169,8 +158,8 @@ TEST(random_words_do_no_harm) {
 TEST(overlapping_ranges_do_not_merge) {
     int64_t words[MOST_WORDS], other[MOST_WORDS];
     bf_array a = bf_array_of(BF_F64, a_data, N);
-    bf_state *s = part(context, BF_ARGMIN, &a, &a, 0, 6),
-             *t = part(context, BF_ARGMIN, &a, &a, 5, 9);
+    OWN(bf_state) *s = part(context, BF_ARGMIN, &a, &a, 0, 6),
+                  *t = part(context, BF_ARGMIN, &a, &a, 5, 9);
     bf_state_get_words(s, words);
     bf_state_get_words(t, other);
     bf_words_merge(BF_ARGMIN, BF_F64, words, other);
@@ -179,8 +168,6 @@ TEST(overlapping_ranges_do_not_merge) {
     bf_words_merge(BF_ARGMIN, (bf_dtype)77, words, other);
     bf_words_merge(BF_ARGMIN, BF_F64, NULL, other);
     bf_words_merge(BF_ARGMIN, BF_F64, words, NULL);
-    bf_state_destroy(s);
-    bf_state_destroy(t);
 }
 
 UNIT_TESTS(words, set_up, tear_down)

@@ -3,7 +3,7 @@
  *     CALL         a call
  *     MAKING       one whose last argument, which is left out here, becomes an object of a type
  *     WITHOUT_GPU  one that finds no GPU
- *     OWN          one that takes more than a line: calls.h has its function
+ *     LONGER       one that takes more than a line: calls.h has its function
  * The clearing ones come first, so that the calls after them find something. */
 CALL(bf_state_clear, w->state)
 CALL(bf_histogram_clear, w->histogram)
@@ -14,17 +14,17 @@ CALL(bf_context_failure, w->context)
 CALL(bf_context_watch, w->context, NULL)
 WITHOUT_GPU(bf_context_set_stream, w->context, NULL)
 WITHOUT_GPU(bf_context_leave_stream, w->context)
-OWN(bf_memory_allocate)
+LONGER(bf_memory_allocate)
 CALL(bf_memory_copy, w->context, w->out_doubles, w->doubles, sizeof w->doubles)
-OWN(bf_array_to_dlpack)
-OWN(bf_array_to_dlpack_unversioned)
+LONGER(bf_array_to_dlpack)
+LONGER(bf_array_to_dlpack_unversioned)
 CALL(bf_array_from_dlpack, w->context, &w->tensor, &w->array, NULL)
 CALL(bf_array_from_dlpack_unversioned, w->context, &w->old_tensor, &w->array)
 CALL(bf_array_from_arrow, w->context, &w->column.schema, &w->column.array, &w->array, NULL)
 CALL(bf_array_from_arrow_device, w->context, &w->column.schema, &w->column.on_host, &w->array, NULL)
 CALL(bf_array_copy_arrow, w->context, &w->column.schema, &w->column.array, &w->out_f64,
      &(int64_t){0})
-OWN(bf_array_to_arrow)
+LONGER(bf_array_to_arrow)
 CALL(bf_reduce, w->context, BF_SUM, &w->f64, NULL, w->values)
 CALL(bf_reduce_async, w->context, BF_SUM, &w->f64, NULL, w->values)
 CALL(bf_reduce_shards, w->context, BF_SUM, &w->f64, 1, NULL, w->values)
@@ -128,7 +128,7 @@ CALL(bf_state_rescale, w->state, 0)
 CALL(bf_state_merge, w->state, w->other_state)
 CALL(bf_state_append, w->state, w->other_state)
 CALL(bf_state_retract, w->state, w->other_state)
-OWN(bf_state_set_words)
+LONGER(bf_state_set_words)
 CALL(bf_state_absorb_feed, w->state, &w->feed)
 CALL(bf_state_result, w->state, NULL, w->values)
 CALL(bf_state_result_of, w->state, BF_MEAN, NULL, w->values)
@@ -152,8 +152,8 @@ CALL(bf_groups_absorb, w->groups, &w->i64, world_inputs(w))
 CALL(bf_groups_merge, w->groups, w->other_groups)
 CALL(bf_groups_retract, w->groups, w->other_groups)
 CALL(bf_groups_rescale, w->groups, 0, NULL)
-OWN(bf_groups_renumber)
-OWN(bf_groups_split)
+LONGER(bf_groups_renumber)
+LONGER(bf_groups_split)
 MAKING(bf_comm_create, bf_comm, w->context, NULL)
 MAKING(bf_comm_create_local, bf_comm, &w->context, 1)
 CALL(bf_comm_merge_states, w->comm, &w->state, 1)
@@ -243,4 +243,4 @@ BF_MAP_SIMPLE_LIST(BF_X)
 #undef CALL
 #undef MAKING
 #undef WITHOUT_GPU
-#undef OWN
+#undef LONGER

@@ -198,7 +198,7 @@ static bf_status call_bf_groups_renumber(world *w) {
         if (status == BF_OK) type##_destroy(made);                                                 \
         return kept ? status : (bf_status)99; /* made something, and failed */                     \
     }
-#define OWN(name)
+#define LONGER(name)
 #include "tests/runtime/call_list.h"
 
 typedef struct context_call {
@@ -209,7 +209,7 @@ typedef struct context_call {
 #define CALL(name, ...) {#name, call_##name},
 #define WITHOUT_GPU(name, ...) {#name, call_##name},
 #define MAKING(name, type, ...) {#name, call_##name},
-#define OWN(name) {#name, call_##name},
+#define LONGER(name) {#name, call_##name},
 static const context_call context_calls[] = {
 #include "tests/runtime/call_list.h"
 };

@@ -61,7 +61,7 @@ TEST(a_limit_is_checked) {
 
 TEST(memory_comes_back) {
     const int64_t limit = 1 << 20;
-    bf_context *context = limited(limit, 1);
+    OWN(bf_context) *context = limited(limit, 1);
     void *one, *two;
     for (int i = 0; i < 5; i++) {
         OK(bf_memory_allocate(context, 600000, &one));
@@ -73,7 +73,6 @@ TEST(memory_comes_back) {
     OK(bf_memory_allocate(context, (size_t)limit, &one));
     bf_memory_free(context, one);
     assert_int_equal(bf_memory_allocate(context, (size_t)limit + 1, &one), BF_E_MEMORY);
-    bf_context_destroy(context);
 }
 
 /* Absorbs chunks until one fails; then the groups are as they were. */
@@ -100,7 +99,7 @@ TEST(groups_keep_to_it) {
     int failures = 0, successes = 0;
     for (int threads = 1; threads <= 3; threads += 2)
         for (int64_t limit = 1 << 16; limit <= 1 << 28; limit *= 4) {
-            bf_context *context = limited(limit, threads), *free_one = limited(0, threads);
+            OWN(bf_context) *context = limited(limit, threads), *free_one = limited(0, threads);
             bf_groups *g, *want;
             for (int again = 0; again < 2; again++) { /* all comes back */
                 const int64_t n = absorb_within(context, limit, &g);
@@ -123,8 +122,6 @@ TEST(groups_keep_to_it) {
                 bf_groups_destroy(want);
                 bf_groups_destroy(g);
             }
-            bf_context_destroy(context);
-            bf_context_destroy(free_one);
         }
     assert_true(failures > 4 && successes > 2);
 }
@@ -133,7 +130,7 @@ TEST(tables_and_joins_keep_to_it) {
     const bf_array k = bf_array_of(BF_I64, keys, N), v = bf_array_of(BF_I64, rows, N);
     int failures = 0, successes = 0;
     for (int64_t limit = 1 << 16; limit <= 1 << 26; limit *= 2) {
-        bf_context *context = limited(limit, 2);
+        OWN(bf_context) *context = limited(limit, 2);
         bf_table *table;
         bf_pairs *pairs = NULL;
         for (int again = 0; again < 2; again++) {
@@ -150,13 +147,12 @@ TEST(tables_and_joins_keep_to_it) {
             failures += (status != BF_OK) + (joined != BF_OK);
             successes += (status == BF_OK) + (joined == BF_OK);
         }
-        bf_context_destroy(context);
     }
     assert_true(failures > 4 && successes > 4);
 }
 
 TEST(histograms_keep_to_it) {
-    bf_context *context = limited(1 << 20, 2);
+    OWN(bf_context) *context = limited(1 << 20, 2);
     bf_histogram *h = NULL;
     const bf_histogram_options large =
         BF_HISTOGRAM_OPTIONS(.bins = 1 << 20, .range = 1, .lo = 0, .hi = 1);
@@ -168,7 +164,6 @@ TEST(histograms_keep_to_it) {
         OK(bf_histogram_create(context, BF_F64, &small, &h));
         bf_histogram_destroy(h);
     }
-    bf_context_destroy(context);
 }
 
 UNIT_TESTS(budget, make_rows, NULL)

@@ -93,7 +93,7 @@ TEST(a_context_used_by_two_threads_gives_no_wrong_sum) {
     double *x = malloc(MANY * sizeof *x);
     pthread_t thread;
     for (int i = 0; i < MANY; i++) x[i] = 1;
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     bf_array all = bf_array_of(BF_F64, x, MANY), few = bf_array_of(BF_F64, x, FEW);
     rival rivals[] = {{c, &all, MANY, 20, false}, {c, &few, FEW, 20000, false}};
     assert_int_equal(pthread_create(&thread, NULL, sum_often, &rivals[1]), 0);
@@ -103,7 +103,6 @@ TEST(a_context_used_by_two_threads_gives_no_wrong_sum) {
     double sum;
     assert_int_equal(bf_sum_f64(c, x, MANY, &sum), BF_OK);
     assert_true(sum == MANY);
-    bf_context_destroy(c);
     free(x);
 }
 
@@ -172,7 +171,7 @@ TEST(objects_of_128_bits_are_refused_where_nothing_takes_them) {
     const bf_table_options table = BF_TABLE_OPTIONS(.key = BF_I128, .value = BF_F64);
     const bf_table_options values = BF_TABLE_OPTIONS(.key = BF_I64, .value = BF_I128);
     const bf_dtype three[] = {BF_I128, BF_I128, BF_I128};
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     void *none = NULL;
     bf_dtype result;
     bf_state *state = NULL;
@@ -187,7 +186,6 @@ TEST(objects_of_128_bits_are_refused_where_nothing_takes_them) {
     for (bf_reduction op = BF_SUM; op <= BF_PROD; op++)
         assert_int_equal(bf_reduce_dtype(op, BF_I128, NULL), BF_NONE);
     assert_null(none);
-    bf_context_destroy(c);
 }
 
 /* ---- a small stack --------------------------------------------------------------------------- */
@@ -219,18 +217,15 @@ static void count_and_group(bf_dtype dtype) {
     bf_array a = bf_array_of(dtype, small_data, WORLD_N), few = bf_array_of(dtype, small_data, 100);
     bf_histogram_options bins = BF_HISTOGRAM_OPTIONS(.bins = BF_BINS_AUTO);
     const bf_array *values[] = {&a};
-    bf_histogram *h = NULL;
-    bf_groups *g = NULL;
-    bf_pairs *pairs = NULL;
+    OWN(bf_histogram) *h = NULL;
+    OWN(bf_groups) *g = NULL;
+    OWN(bf_pairs) *pairs = NULL;
     bf_status status = bf_histogram_of(small_context, &a, NULL, &bins, &h);
     if (status != BF_E_ARGUMENT) check(status, "histogram", dtype); /* a range beyond f64 */
     check(bf_groups_create(small_context, &how, &g), "groups", dtype);
     check(bf_groups_absorb(g, &a, values), "absorb", dtype);
     check(bf_groups_result(g, 0, NULL, small_out), "result", dtype);
     check(bf_join(small_context, &few, &few, 0, &pairs), "join", dtype);
-    bf_histogram_destroy(h);
-    bf_groups_destroy(g);
-    bf_pairs_destroy(pairs);
 }
 
 static void compute_everything(bf_dtype dtype) {

@@ -85,11 +85,10 @@ TEST(an_instruction_set_that_is_missing_is_a_device_error) {
     assert_null(bf_isa_name(-1));
     assert_null(bf_isa_name(100));
     for (int i = 0; bf_isa_name(i); i++) {
-        bf_context *c = NULL;
+        OWN(bf_context) *c = NULL;
         bf_status status = bf_context_create(&BF_OPTIONS(.isa = bf_isa_name(i)), &c);
         assert_int_equal(status, bf_isa_available(i) ? BF_OK : BF_E_DEVICE);
         if (c) assert_string_equal(bf_context_isa(c), bf_isa_name(i));
-        bf_context_destroy(c);
     }
 }
 
@@ -153,7 +152,7 @@ TEST(a_gpu_can_be_used_or_there_is_a_reason) {
 }
 
 TEST(memory_is_aligned_and_copied) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     void *a = NULL, *b = NULL;
     assert_int_equal(bf_memory_allocate(c, 1000, &a), BF_OK);
     assert_int_equal(bf_memory_allocate(c, 0, &b), BF_OK);
@@ -172,12 +171,11 @@ TEST(memory_is_aligned_and_copied) {
     bf_memory_free(c, a);
     bf_memory_free(c, b);
     bf_memory_free(c, NULL);
-    bf_context_destroy(c);
 }
 
 /* On the CPU: at once, with what is wrong with the data told in the value. */
 TEST(enqueued_calls_are_done_on_the_cpu) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     double x[] = {1, 2, 4}, y[3];
     bf_value v;
     bf_array a = bf_array_of(BF_F64, x, 3), none = bf_array_of(BF_F64, x, 0);
@@ -200,7 +198,6 @@ TEST(enqueued_calls_are_done_on_the_cpu) {
     assert_int_equal(bf_context_synchronize(c), BF_OK);
     assert_int_equal(bf_context_set_stream(c, NULL), BF_E_DEVICE);
     assert_int_equal(bf_context_leave_stream(c), BF_E_DEVICE);
-    bf_context_destroy(c);
 }
 
 TEST(every_number_has_a_name) {
@@ -322,15 +319,13 @@ TEST(other_numbers_and_names_are_refused) {
 }
 
 TEST(messages_belong_to_the_last_failure) {
-    bf_context *c = make_context(NULL, 1), *other = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1), *other = make_context(NULL, 1);
     bf_array bad = bf_array_of(BF_F64, NULL, 3);
     bf_value v;
     assert_int_equal(bf_reduce(c, BF_SUM, &bad, NULL, &v), BF_E_ARGUMENT);
     assert_true(strlen(bf_context_message(c)) > 0);
     assert_null(strchr(bf_context_message(c), '\n'));
     assert_string_equal(bf_context_message(other), "");
-    bf_context_destroy(c);
-    bf_context_destroy(other);
 }
 
 /* All results of one array, as bytes: every operation but describe with f64 and f32 data. */
@@ -497,15 +492,13 @@ TEST(a_context_works_in_a_forked_child) {
 }
 
 TEST(more_threads_than_work_is_fine) {
-    bf_context *c = make_context(NULL, 64), *one = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 64), *one = make_context(NULL, 1);
     double *x = large_array(), a, b;
     for (int64_t n = 0; n < LARGE; n = n * 3 + 1) {
         assert_int_equal(bf_sum_f64(c, x, n, &a), BF_OK);
         assert_int_equal(bf_sum_f64(one, x, n, &b), BF_OK);
         assert_true(a == b);
     }
-    bf_context_destroy(c);
-    bf_context_destroy(one);
     free(x);
 }
 
@@ -538,14 +531,13 @@ static int threads_with_faults(void) {
 
 /* So that a program's handler of SIGBUS works wherever the library reads what it has mapped. */
 TEST(workers_block_signals_but_not_faults) {
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     double *x = large_array(), sum;
     assert_int_equal(threads_with_faults(), 0);
     assert_int_equal(bf_sum_f64(c, x, LARGE, &sum), BF_OK);
     /* A new thread blocks everything until it has started. */
     for (int tries = 0; threads_with_faults() == 0 && tries < 10000; tries++) usleep(1000);
     assert_int_equal(threads_with_faults(), 1);
-    bf_context_destroy(c);
     free(x);
 }
 

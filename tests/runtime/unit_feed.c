@@ -113,17 +113,15 @@ static bf_state *state_of(bf_reduction op, bf_dtype dtype, int64_t n) {
 
 static void check_state(bf_reduction op, bf_dtype dtype, int64_t n) {
     const int arrays = op == BF_DOT ? 2 : 1;
-    bf_state *expected = state_of(op, dtype, n);
+    OWN(bf_state) *expected = state_of(op, dtype, n);
     for (int way = 0; way < (arrays == 2 ? WAYS : FIRST_READ); way++) {
         script s = script_of(dtype, dtype, n);
         bf_feed feed = feed_of(&s, arrays, dtype, dtype, way);
-        bf_state *got = make_state(op, dtype);
+        OWN(bf_state) *got = make_state(op, dtype);
         assert_int_equal(bf_state_absorb_feed(got, &feed), BF_OK);
         assert_false(s.wrong);
         assert_same_state(got, expected);
-        bf_state_destroy(got);
     }
-    bf_state_destroy(expected);
 }
 
 /* The kinds of state: exact, ordered, extreme, of pairs, of several. */
@@ -150,7 +148,7 @@ TEST(an_ordered_state_goes_on_from_where_it_was) {
         script s = script_of(BF_F64, BF_F64, N);
         bf_feed feed = feed_of(&s, 1, BF_F64, BF_F64, READ_TO_THE_END);
         const bf_array all = bf_array_of(BF_F64, data, N);
-        bf_state *x = make_state(op, BF_F64), *y = make_state(op, BF_F64);
+        OWN(bf_state) *x = make_state(op, BF_F64), *y = make_state(op, BF_F64);
         assert_int_equal(bf_state_seek(x, 12345), BF_OK);
         assert_int_equal(bf_state_seek(y, 12345), BF_OK);
         assert_int_equal(bf_state_absorb_feed(x, &feed), BF_OK);
@@ -160,8 +158,6 @@ TEST(an_ordered_state_goes_on_from_where_it_was) {
         assert_int_equal(bf_state_absorb_feed(x, &feed), BF_OK);
         assert_int_equal(bf_state_absorb(y, &all), BF_OK);
         assert_same_state(x, y);
-        bf_state_destroy(x);
-        bf_state_destroy(y);
     }
     bf_context_destroy(context);
 }
@@ -170,12 +166,10 @@ TEST(an_ordered_state_goes_on_from_where_it_was) {
 
 /* The feed fails with this status, and leaves the state as it was. */
 static void check_refused(bf_reduction op, const bf_feed *feed, bf_status status) {
-    bf_state *s = state_of(op, BF_F64, 1000), *before = state_of(op, BF_F64, 1000);
+    OWN(bf_state) *s = state_of(op, BF_F64, 1000), *before = state_of(op, BF_F64, 1000);
     assert_int_equal(bf_state_absorb_feed(s, feed), status);
     assert_true(*bf_context_message(context) != '\0');
     assert_same_state(s, before);
-    bf_state_destroy(s);
-    bf_state_destroy(before);
 }
 
 TEST(a_failing_read_leaves_the_state_as_it_was) {
@@ -270,7 +264,7 @@ static void assert_same_histogram(const bf_histogram *a, const bf_histogram *b) 
 static void check_histogram(bf_dtype weights, int way) {
     const int arrays = weights == BF_NONE ? 1 : 2;
     const bf_array a = bf_array_of(BF_F64, data, N), w = bf_array_of(weights, others, N);
-    bf_histogram *expected = make_histogram(weights), *got = make_histogram(weights);
+    OWN(bf_histogram) *expected = make_histogram(weights), *got = make_histogram(weights);
     assert_int_equal(bf_histogram_absorb(expected, &a, arrays == 2 ? &w : NULL), BF_OK);
     script s = script_of(BF_F64, weights, N);
     bf_feed feed = feed_of(&s, arrays, BF_F64, weights, way);
@@ -282,8 +276,6 @@ static void check_histogram(bf_dtype weights, int way) {
     if (way != IN_MEMORY) assert_int_equal(bf_histogram_absorb_feed(got, &feed), BF_E_CANCELLED);
     assert_same_histogram(got, expected);
     assert_false(s.wrong);
-    bf_histogram_destroy(expected);
-    bf_histogram_destroy(got);
 }
 
 TEST(histograms_absorb_feeds) {
@@ -338,14 +330,12 @@ TEST(a_watch_cancels_a_feed) {
     for (int k = 1; k <= 4; k++) {
         w = watch(k);
         s.next = 0;
-        bf_state *x = state_of(BF_PROD, BF_F64, 1000), *y = state_of(BF_PROD, BF_F64, 1000);
+        OWN(bf_state) *x = state_of(BF_PROD, BF_F64, 1000), *y = state_of(BF_PROD, BF_F64, 1000);
         bf_context_watch(context, &BF_WATCH(.tick = watch_tick, .arg = &w));
         assert_int_equal(bf_state_absorb_feed(x, &feed), BF_E_CANCELLED);
         assert_int_equal(w.ticks, k);
         assert_same_state(x, y);
         bf_context_watch(context, NULL);
-        bf_state_destroy(x);
-        bf_state_destroy(y);
     }
     bf_context_destroy(context);
 }
@@ -368,11 +358,10 @@ TEST(the_watch_is_asked_while_a_read_waits) {
         witness w = watch(cancel);
         const bf_feed feed =
             BF_FEED(.arrays = 1, .dtype = {BF_F64}, .count = -1, .read = read_slowly, .arg = &w);
-        bf_state *sum = make_state(BF_SUM, BF_F64);
+        OWN(bf_state) *sum = make_state(BF_SUM, BF_F64);
         bf_context_watch(context, &BF_WATCH(.tick = watch_tick, .arg = &w));
         assert_int_equal(bf_state_absorb_feed(sum, &feed), cancel ? BF_E_CANCELLED : BF_OK);
         bf_context_watch(context, NULL);
-        bf_state_destroy(sum);
     }
     bf_context_destroy(context);
 }

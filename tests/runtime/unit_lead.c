@@ -74,19 +74,17 @@ static void check_items(bf_context *c, int workers, int64_t opens, bool helps) {
 TEST(every_item_is_done_once) {
     static const int64_t opens[] = {1, 7, ITEMS / 4, ITEMS};
     for (int threads = 1; threads <= WORKERS; threads *= 2) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         for (int workers = 1; workers <= threads; workers += 3)
             for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
                 check_items(c, workers, opens[i], true);
-        bf_context_destroy(c);
     }
 }
 
 TEST(other_threads_do_items_while_the_caller_is_busy) {
-    bf_context *c = make_context(NULL, 4);
+    OWN(bf_context) *c = make_context(NULL, 4);
     check_items(c, 2, 100, false);
     check_items(c, 4, ITEMS, false);
-    bf_context_destroy(c);
 }
 
 /* More than are ever done: the loop ends with what its threads have begun. */
@@ -101,7 +99,7 @@ static bf_status open_and_leave(void *arg, bf_lead *lead) {
 TEST(nothing_is_begun_when_the_caller_has_left) {
     for (int threads = 1; threads <= 4; threads++) {
         static record r;
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         memset(&r, 0, sizeof r);
         r.caller = pthread_self();
         assert_int_equal(bf_parallel_led(c, threads, open_and_leave, note_item, &r),
@@ -111,7 +109,6 @@ TEST(nothing_is_begun_when_the_caller_has_left) {
         assert_int_equal(atomic_load(&r.all), all);
         assert_int_equal(atomic_load(&r.wrong), 0);
         if (threads == 1) assert_int_equal(all, 10);
-        bf_context_destroy(c);
     }
 }
 

@@ -61,13 +61,13 @@ enum { ARGUMENTS = 10, POINTER_CLASS = 5 /* what __builtin_classify_type says */
         assert_true(made == NULL);                                                                 \
         return status;                                                                             \
     }
-#define OWN(name)
+#define LONGER(name)
 #include "tests/runtime/call_list.h"
 
 #define CALL(name, ...) {#name, given_##name, null_##name},
 #define MAKING CALL
 #define WITHOUT_GPU CALL
-#define OWN(name)
+#define LONGER(name)
 static const struct {
     const char *name;
     bool (*given)(int i);

@@ -63,21 +63,19 @@ TEST(every_item_is_done_once_and_pieces_come_in_order) {
     static const int64_t sizes[] = {0, 1, 2, 6, 7, 8, 13, 14, 15, ITEMS - 1, ITEMS};
     static const int64_t pieces[] = {1, 7, 1000, 2 * ITEMS};
     for (int threads = 1; threads <= WORKERS; threads++) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++)
                 for (int workers = 1; workers <= threads; workers++)
                     check_loop(c, workers, sizes[s], pieces[p]);
-        bf_context_destroy(c);
     }
 }
 
 /* Workers beyond the pool's threads are not asked for work. */
 TEST(more_workers_than_threads_or_pieces_are_fine) {
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     check_loop(c, WORKERS, ITEMS, 3);
     check_loop(c, WORKERS, 2, 1);
-    bf_context_destroy(c);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -99,7 +97,7 @@ TEST(the_first_failure_is_returned_and_all_before_it_is_done) {
     static const int64_t at[] = {0, 1, 5, 499, ITEMS - 1};
     static failing f;
     for (int threads = 1; threads <= WORKERS; threads++) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         for (size_t k = 0; k < 100 * sizeof at / sizeof *at; k += CASE_STEP) {
             memset(&f, 0, sizeof f);
             f.fails = at[k % (sizeof at / sizeof *at)];
@@ -108,7 +106,6 @@ TEST(the_first_failure_is_returned_and_all_before_it_is_done) {
             for (int64_t i = f.fails + 1; i < ITEMS; i++)
                 assert_in_range(atomic_load(&f.done[i]), 0, threads > 1);
         }
-        bf_context_destroy(c);
     }
 }
 
@@ -122,11 +119,10 @@ static bf_status fail_at_once(void *arg, int worker, int64_t first, int64_t n) {
 /* A worker's own failure is the last piece that it takes. */
 TEST(a_failure_stops_the_loop) {
     for (int threads = 1; threads <= WORKERS; threads++) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         atomic_int calls = 0;
         assert_int_equal(bf_parallel(c, threads, ITEMS, 1, fail_at_once, &calls), BF_E_STATE);
         assert_in_range(atomic_load(&calls), 1, threads);
-        bf_context_destroy(c);
     }
 }
 
@@ -159,9 +155,8 @@ static bool first_failure_counts(bf_context *c) {
 }
 
 TEST(the_first_failure_counts_even_if_it_comes_late) {
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     assert_true(first_failure_counts(c));
-    bf_context_destroy(c);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -213,7 +208,7 @@ static bf_status look_at_rounding(void *arg, int worker, int64_t first, int64_t 
 }
 
 TEST(the_pools_threads_round_to_nearest) {
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     roundings r = {.came = {false, false}};
     fesetround(FE_UPWARD);
     bf_status status = bf_parallel(c, 2, 2, 1, look_at_rounding, &r);
@@ -221,11 +216,10 @@ TEST(the_pools_threads_round_to_nearest) {
     assert_int_equal(status, BF_OK);
     assert_true(atomic_load(&r.up[0]));
     assert_false(atomic_load(&r.up[1]));
-    bf_context_destroy(c);
 }
 
 TEST(items_are_worth_as_many_threads_as_there_are) {
-    bf_context *c = make_context(NULL, 4);
+    OWN(bf_context) *c = make_context(NULL, 4);
     assert_int_equal(bf_host_threads(c), 4);
     static const struct {
         int64_t n, least;
@@ -234,14 +228,13 @@ TEST(items_are_worth_as_many_threads_as_there_are) {
                  {199, 100, 1}, {200, 100, 2}, {399, 100, 3}, {INT64_MAX, 1, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(bf_workers(c, cases[i].n, cases[i].least), cases[i].workers);
-    bf_context_destroy(c);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 TEST(rooms_are_apart_and_look_new_to_each_loop) {
     static const size_t sizes[] = {8, 1000, 100, 1 << 20};
-    bf_context *c = make_context(NULL, 3);
+    OWN(bf_context) *c = make_context(NULL, 3);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         assert_true(bf_rooms_open(c, 3, sizes[s]));
         for (int w = 0; w < 3; w++) {
@@ -255,7 +248,6 @@ TEST(rooms_are_apart_and_look_new_to_each_loop) {
             for (size_t i = 0; i < sizes[s]; i++)
                 assert_int_equal(((const char *)bf_room(c, w))[i], w + 1);
     }
-    bf_context_destroy(c);
 }
 
 TEST(large_memory_is_zeros_before_and_after_a_touch) {
@@ -281,7 +273,7 @@ static bf_status add_items(void *arg, int worker, int64_t first, int64_t n) {
 TEST(a_watched_loop_tells_its_bytes) {
     static const int64_t sizes[] = {1, 7, 8, ITEMS};
     for (int threads = 1; threads <= WORKERS; threads++) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         witness w;
         begin_watch(&w, c, 0, 0);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -298,12 +290,11 @@ TEST(a_watched_loop_tells_its_bytes) {
             c->in_use = false;
         }
         end_watch(&w);
-        bf_context_destroy(c);
     }
 }
 
 TEST(a_cancelled_loop_takes_no_more_pieces) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     for (int k = 1; k <= 10; k++) {
         witness w;
         _Atomic int64_t done = 0;
@@ -314,7 +305,6 @@ TEST(a_cancelled_loop_takes_no_more_pieces) {
         c->in_use = false;
         end_watch(&w);
     }
-    bf_context_destroy(c);
 }
 
 /* Worker 1 fails when the watch has been asked. */
@@ -338,14 +328,13 @@ static bf_status race_watch(void *arg, int worker, int64_t first, int64_t n) {
 }
 
 TEST(a_cancel_counts_before_any_failure) {
-    bf_context *c = make_context(NULL, 2);
+    OWN(bf_context) *c = make_context(NULL, 2);
     for (int i = 0; i < 20; i++) {
         race r = {false, false};
         const bf_watch watch = BF_WATCH(.tick = cancel_race, .arg = &r);
         assert_int_equal(bf_context_watch(c, &watch), BF_OK);
         assert_int_equal(bf_parallel_watched(c, 2, 100, 1, 0, race_watch, &r), BF_E_CANCELLED);
     }
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(parallel, NULL, NULL)

@@ -168,10 +168,10 @@ TEST(objects_are_where_their_data_are) {
 }
 
 TEST(a_table_tells_where_it_is) {
-    bf_context *c = NULL;
-    bf_table *table = NULL;
-    bf_groups *groups = NULL;
-    bf_pairs *pairs = NULL;
+    OWN(bf_context) *c = NULL;
+    OWN(bf_table) *table = NULL;
+    OWN(bf_groups) *groups = NULL;
+    OWN(bf_pairs) *pairs = NULL;
     int64_t x[] = {1, 2, 3};
     bf_array keys = bf_array_of(BF_I64, x, 3);
     assert_int_equal(bf_context_create(NULL, &c), BF_OK);
@@ -184,10 +184,6 @@ TEST(a_table_tells_where_it_is) {
     assert_int_equal(bf_join(c, &keys, &keys, 0, &pairs), BF_OK);
     assert_string_equal(bf_context_reason(c), "joins of keys in host memory are made there");
     assert_string_equal(bf_context_device(c), "cpu");
-    bf_pairs_destroy(pairs);
-    bf_groups_destroy(groups);
-    bf_table_destroy(table);
-    bf_context_destroy(c);
 }
 
 static int here;
@@ -205,14 +201,13 @@ TEST(the_host_s_memory_is_known_as_such) {
 }
 
 TEST(a_call_on_a_small_array_opens_no_gpu) {
-    bf_context *c = NULL;
+    OWN(bf_context) *c = NULL;
     double x[1000] = {1}, sum;
     assert_int_equal(bf_context_create(NULL, &c), BF_OK);
     assert_int_equal(bf_sum_f64(c, x, 1000, &sum), BF_OK);
     assert_string_equal(bf_context_device(c), "cpu");
     assert_non_null(strstr(bf_context_reason(c), "host memory"));
     assert_null(c->cuda);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(placement, NULL, NULL)

@@ -77,7 +77,7 @@ TEST(ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order) {
     static const int64_t sizes[] = {1, 2, 31, 32, 33, 1023, 1024, 1025, 5001};
     for (int i = 0; bf_isa_name(i) != NULL; i++) {
         if (!bf_isa_available(i)) continue;
-        bf_context *c = make_context(bf_isa_name(i), 1);
+        OWN(bf_context) *c = make_context(bf_isa_name(i), 1);
         for (int r = 0; r < 3; r++)
             for (int v = 0; v < 4; v++)
                 for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -86,7 +86,6 @@ TEST(ranks_of_every_width_are_sorted_and_equal_ones_keep_their_order) {
                         sort_entries(sizes[s]);
                         check_sort(c, rank_widths[r], value_widths[v], sizes[s]);
                     }
-        bf_context_destroy(c);
     }
 }
 
@@ -126,20 +125,19 @@ TEST(few_keys_are_counted_exactly) {
     static const float floats[] = {0.0f, -0.0f, NAN, -NAN};
     static const uint64_t pairs[] = {1, 2, 2, 1, 1, 2};
     static const uint32_t rows[] = {7, 1, 7, 2, 8, 3};
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     assert_int_equal(estimate(c, BF_F64, zeros, 8, 6), 3);
     assert_int_equal(estimate(c, BF_F32, floats, 4, 4), 2);
     assert_int_equal(estimate(c, BF_PAIR, pairs, 16, 3), 2);
     assert_int_equal(estimate(c, BF_U32, rows, 8, 3), 2); /* every other word */
     assert_int_equal(estimate(c, BF_I32, rows, 4, 1), 1);
-    bf_context_destroy(c);
 }
 
 TEST(many_keys_are_counted_to_a_tenth) {
     static const int64_t different[] = {1, 1000, 60000, MOST};
     uint64_t *keys = (uint64_t *)(void *)ranks;
     for (int threads = 1; threads <= 8; threads += 7) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         for (int k = 0; k < 4; k++) {
             for (int64_t i = 0; i < MOST; i++) keys[i] = (uint64_t)(i % different[k]) * 977;
             int64_t found = estimate(c, BF_U64, keys, 8, MOST);
@@ -148,7 +146,6 @@ TEST(many_keys_are_counted_to_a_tenth) {
             else
                 assert_in_range(found, 0, 2 * different[k] + 32);
         }
-        bf_context_destroy(c);
     }
 }
 

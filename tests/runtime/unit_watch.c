@@ -107,7 +107,7 @@ enum { SAVED = 40000 };
 static void check_state(bf_reduction op, const bf_array *a) {
     static unsigned char before[SAVED], after[SAVED];
     const bf_array few = bf_array_of(BF_F64, matrix, 5000);
-    bf_state *s = NULL;
+    OWN(bf_state) *s = NULL;
     witness w;
     assert_int_equal(bf_state_create(context, op, BF_F64, &s), BF_OK);
     assert_int_equal(op == BF_DOT ? bf_state_absorb_pair(s, &few, &few) : bf_state_absorb(s, &few),
@@ -125,7 +125,6 @@ static void check_state(bf_reduction op, const bf_array *a) {
         bf_state_save(s, after);
         assert_memory_equal(before, after, size);
     }
-    bf_state_destroy(s);
 }
 
 TEST(a_cancelled_state_is_as_it_was) {
@@ -138,7 +137,7 @@ TEST(a_cancelled_histogram_is_as_it_was) {
     const bf_array a = sparse();
     const bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 60, .range = 1, .lo = -1e9, .hi = 1e9, .weights = BF_F64);
-    bf_histogram *h = NULL;
+    OWN(bf_histogram) *h = NULL;
     witness w;
     assert_int_equal(bf_histogram_create(context, BF_F64, &o, &h), BF_OK);
     assert_int_equal(bf_histogram_absorb(h, &a, &a), BF_OK);
@@ -151,14 +150,13 @@ TEST(a_cancelled_histogram_is_as_it_was) {
         bf_histogram_save(h, after);
         assert_memory_equal(before, after, bf_histogram_save_size(h));
     }
-    bf_histogram_destroy(h);
 }
 
 TEST(a_watched_histogram_counts_the_same) {
     const bf_array a = bf_array_of(BF_F64, matrix, ROWS * COLUMNS);
     const bf_histogram_options o =
         BF_HISTOGRAM_OPTIONS(.bins = 60, .range = 1, .lo = -1e9, .hi = 1e9);
-    bf_histogram *x = NULL, *y = NULL;
+    OWN(bf_histogram) *x = NULL, *y = NULL;
     witness w;
     assert_int_equal(bf_histogram_of(context, &a, NULL, &o, &x), BF_OK);
     set_watch(&w, 0, 0);
@@ -166,8 +164,6 @@ TEST(a_watched_histogram_counts_the_same) {
     assert_int_equal(w.bytes, sizeof matrix);
     end_watch(&w);
     assert_memory_equal(bf_histogram_counts(x), bf_histogram_counts(y), 60 * sizeof(int64_t));
-    bf_histogram_destroy(x);
-    bf_histogram_destroy(y);
 }
 
 TEST(a_map_is_cancelled) {

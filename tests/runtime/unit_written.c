@@ -69,7 +69,7 @@ TEST(results_of_groups) {
         const bf_aggregate aggregate = {ops[i], BF_F64};
         bf_groups_options how =
             BF_GROUPS_OPTIONS(.key = BF_I64, .count = 1, .aggregates = &aggregate);
-        bf_groups *g = NULL;
+        OWN(bf_groups) *g = NULL;
         assert_int_equal(bf_groups_create(w->context, &how, &g), BF_OK);
         assert_int_equal(bf_groups_absorb(g, &key, of), BF_OK);
         FAILS(BF_E_NAN, bf_groups_result(g, 0, &refuse, values), values, N * sizeof *values);
@@ -77,7 +77,6 @@ TEST(results_of_groups) {
         FAILS(BF_E_NAN, bf_groups_aggregate(g, 0, &refuse, &out, NULL), values, N * 8);
         assert_int_equal(bf_groups_result(g, 0, NULL, values), BF_OK);
         assert_true(isnan(values[N - 1].as.f64));
-        bf_groups_destroy(g);
     }
     free(keys);
     free(x);
@@ -90,7 +89,7 @@ TEST(tables_and_counts) {
     bf_array key = bf_array_of(BF_I64, keys, 3), value = bf_array_of(BF_F64, values, 3);
     bf_array out = bf_array_of(BF_F64, found, 9), out_keys = bf_array_of(BF_I64, counts, 9);
     bf_array some = bf_array_of(BF_I64, keys, 3), other = bf_array_of(BF_F64, wide, 9);
-    bf_histogram *plain = NULL;
+    OWN(bf_histogram) *plain = NULL;
     bf_histogram_options bins = BF_HISTOGRAM_OPTIONS(.bins = 5, .range = 1, .hi = 1);
     assert_int_equal(bf_table_insert(w->multimap, &key, &value), BF_OK);
     FAILS(BF_E_SHAPE, bf_table_find_all(w->multimap, &key, &out), found, sizeof found);
@@ -104,7 +103,6 @@ TEST(tables_and_counts) {
     assert_int_equal(bf_histogram_create(w->context, BF_F64, &bins, &plain), BF_OK);
     FAILS(BF_E_ARGUMENT, bf_histogram_weights(plain, found), found, sizeof found);
     FAILS(BF_E_DTYPE, bf_histogram_async(plain, &key, counts), counts, sizeof counts);
-    bf_histogram_destroy(plain);
 }
 
 /* ---- no memory ------------------------------------------------------------------------------- */

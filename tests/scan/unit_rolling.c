@@ -98,14 +98,13 @@ static int64_t step_of(const line *l) { return l->options.step > 0 ? l->options.
 
 static void expect_windows(line *l) {
     const int64_t step = step_of(l);
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     l->expected = expected;
     for (int64_t k = 0; k * step < l->n; k += l->every) {
         int64_t first, end;
         find_window(l, k * step, &first, &end);
         expected[k / l->every] = expect_window(context, l, first, end);
     }
-    bf_context_destroy(context);
 }
 
 static void assert_windows(bf_context *context, const line *l, const char *values, int64_t pitch) {
@@ -374,7 +373,7 @@ TEST(spans_are_exact) {
         {0, 2 * least, 3 * least, 2, 1}, {0, least, 3 * least, 2, 2}, {-0.0, 0, least, 2, 2},
     };
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int center = 0; center < 2; center++) {
             const double keys[] = {cases[i].low, cases[i].high}, x[] = {3, 4};
@@ -388,7 +387,6 @@ TEST(spans_are_exact) {
             if (counts[1] != (center ? cases[i].centered : cases[i].trailing))
                 fail_msg("case %d, centered %d: %g", (int)i, center, counts[1]);
         }
-    bf_context_destroy(c);
 }
 
 /* One window has all elements, and one behind it many of them, and not the first. */
@@ -533,7 +531,7 @@ TEST(axes) {
 
 TEST(known_results) {
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     const float x[5] = {4e-5f, 9e4f, 5e-5f, 5e-5f, 5e-5f};
     float means[5];
     double vars[5];
@@ -580,7 +578,6 @@ TEST(known_results) {
     assert_true(vars[1] == 2);
     assert_int_equal(bf_rolling_median(c, &decimals, 0, &o, &to), BF_OK);
     assert_true(vars[1] == 0.15 && vars[2] == 0.35);
-    bf_context_destroy(c);
 }
 
 static void refuse(bf_context *c, bf_reduction op, const bf_array *x,
@@ -593,7 +590,7 @@ static void refuse(bf_context *c, bf_reduction op, const bf_array *x,
 
 TEST(errors) {
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     double x[4] = {1, 2, (double)NAN, 4};
     const bf_array from = bf_array_of(BF_F64, x, 4), shorter = bf_array_of(BF_F64, x, 3);
     const bf_rolling_options good = {.size = sizeof good, .window = 2};
@@ -635,7 +632,6 @@ TEST(errors) {
     assert_int_equal(bf_rolling_dtype(BF_MIN, BF_F16, &good), BF_F16);
     assert_int_equal(bf_rolling_dtype(BF_MIN, BF_I128, &good), BF_F64);
     assert_int_equal(bf_rolling_dtype(BF_ARGMIN, BF_F64, &good), BF_NONE);
-    bf_context_destroy(c);
 }
 
 static void refuse_span(bf_context *c, bf_dtype dtype, const void *keys, int64_t n, bf_value span,
@@ -658,7 +654,7 @@ TEST(errors_of_spans) {
     const bf_value no_number = {.dtype = BF_F64, .as.f64 = (double)NAN},
                    no_dtype = {.dtype = BF_PAIR};
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     refuse_span(c, BF_I64, keys, 4, two, BF_E_ARGUMENT);
     assert_string_equal(bf_context_message(c),
                         "a window is a number of elements, or a span of a key, not both");
@@ -677,7 +673,6 @@ TEST(errors_of_spans) {
            BF_E_ARGUMENT);
     refuse(c, BF_SUM, &x, &(bf_rolling_options){.size = sizeof(bf_rolling_options), .span = &two},
            BF_E_ARGUMENT);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(rolling, NULL, NULL)

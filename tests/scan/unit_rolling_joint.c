@@ -39,14 +39,13 @@ static double reduce(bf_context *context, const windows *w, int64_t first, int64
 }
 
 static void expect(const windows *w) {
-    bf_context *context = make_context(NULL, 1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     const int64_t n = w->a.shape[0], size = w->options.window;
     const int64_t after = w->options.center ? (size - 1) / 2 : 0;
     for (int64_t k = 0; k < n; k += w->every) {
         const int64_t end = k + after + 1 < n ? k + after + 1 : n, first = k + after + 1 - size;
         expected[k] = reduce(context, w, first < 0 ? 0 : first, end);
     }
-    bf_context_destroy(context);
 }
 
 static void check_windows(bf_context *context, void *arg) {

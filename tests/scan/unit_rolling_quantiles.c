@@ -221,7 +221,7 @@ TEST(axes) {
     static const double q[2] = {0, 0.5};
     double to[2][ROWS][COLUMNS], middle[2][COLUMNS];
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     bf_rolling_options o = {.size = sizeof o, .window = 2, .min_count = 1};
     const bf_array from = {(void *)x, BF_F64, 2, {ROWS, COLUMNS}, {COLUMNS, 1}};
     bf_array y = {to, BF_F64, 3, {2, ROWS, COLUMNS}, {ROWS * COLUMNS, COLUMNS, 1}};
@@ -237,7 +237,6 @@ TEST(axes) {
     memset(middle, 0, sizeof middle); /* the first extent of one quantile may be left out */
     assert_int_equal(bf_rolling_quantile(c, &from, 0, q + 1, 1, &o, &y), BF_OK);
     assert_memory_equal(middle, columns[1], sizeof middle);
-    bf_context_destroy(c);
 }
 
 static void refuse(bf_context *c, const double *q, int m, const bf_rolling_options *options,
@@ -254,7 +253,7 @@ TEST(errors) {
     const bf_rolling_options usual = {.size = sizeof usual, .window = 2};
     bf_rolling_options o = usual;
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     refuse(c, above, 1, &usual, BF_F64, BF_E_ARGUMENT);
     refuse(c, nan, 1, &usual, BF_F64, BF_E_ARGUMENT);
     refuse(c, good, -1, &usual, BF_F64, BF_E_ARGUMENT);
@@ -270,7 +269,6 @@ TEST(errors) {
     o = usual;
     o.nan = BF_NAN_ERROR;
     refuse(c, good, 1, &o, BF_F64, BF_E_NAN);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(rolling_quantiles, NULL, NULL)

@@ -207,7 +207,7 @@ static void check_chunks(bf_context *context, const line *l) {
             assert_int_equal(bf_state_scan(state, &x, &o, &y), BF_OK);
         }
         assert_results(l, to, to_bytes, exclusive, "in chunks");
-        bf_state *whole;
+        OWN(bf_state) *whole = NULL;
         const bf_array all = bf_array_of(l->dtype, l->data, l->n);
         assert_int_equal(bf_state_create(context, l->op, l->dtype, &whole), BF_OK);
         assert_int_equal(bf_state_absorb(whole, &all), BF_OK);
@@ -218,7 +218,6 @@ static void check_chunks(bf_context *context, const line *l) {
         assert_int_equal(bf_state_save(state, saved + size), BF_OK);
         assert_memory_equal(saved, saved + size, size);
         free(saved);
-        bf_state_destroy(whole);
         bf_state_destroy(state);
     }
 }
@@ -549,7 +548,7 @@ TEST(segments) {
 /* What is wrong with offsets; and segments that have no result, whatever the others have. */
 TEST(refused_segments) {
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     int64_t x[4] = {INT64_MAX, 1, 2, 3}, to[4] = {7, 7, 7, 7};
     static const struct {
         int64_t offsets[3];
@@ -575,7 +574,6 @@ TEST(refused_segments) {
     assert_int_equal(bf_scan_segments(c, BF_MIN, &ax, &none, NULL, &values), BF_E_ARGUMENT);
     assert_int_equal(bf_scan_segments(c, BF_MIN, &nothing, &none, NULL, &nothing), BF_OK);
     assert_int_equal(bf_scan_segments(c, BF_MIN, &ax, &nothing, NULL, &values), BF_E_SHAPE);
-    bf_context_destroy(c);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -592,7 +590,7 @@ static void refuse(bf_context *context, bf_reduction op, const bf_array *x,
 
 TEST(errors) {
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     int64_t i[3] = {INT64_MAX, 1, -1};
     uint64_t u[3] = {UINT64_MAX, 0, 1};
     double x[3] = {1, (double)NAN, 2};
@@ -631,7 +629,6 @@ TEST(errors) {
     assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, &o, &to), BF_E_ARGUMENT);
     o.size = 3;
     assert_int_equal(bf_scan(c, BF_SUM, &ax, 0, &o, &to), BF_E_ARGUMENT);
-    bf_context_destroy(c);
 }
 
 enum { PLACES = 41 };
@@ -725,8 +722,8 @@ TEST(checked_integers) {
 /* A state whose sum does not fit, of which the next prefixes come back. */
 TEST(beyond_and_back) {
     needs_no_threads();
-    bf_context *c = make_context(NULL, 1);
-    bf_state *state;
+    OWN(bf_context) *c = make_context(NULL, 1);
+    OWN(bf_state) *state = NULL;
     int64_t far[2] = {INT64_MAX, INT64_MAX}, x[3] = {-INT64_MAX, 5, INT64_MIN}, to[3] = {7, 7, 7};
     const bf_array before = bf_array_of(BF_I64, far, 2), after = bf_array_of(BF_I64, x, 3);
     const bf_array values = bf_array_of(BF_I64, to, 3), other = bf_array_of(BF_U64, x, 3);
@@ -742,8 +739,6 @@ TEST(beyond_and_back) {
     assert_int_equal(bf_state_scan(state, &other, NULL, &values), BF_E_DTYPE);
     const bf_scan_options o = {.size = sizeof o, .reverse = 1};
     assert_int_equal(bf_state_scan(state, &after, &o, &values), BF_E_ARGUMENT);
-    bf_state_destroy(state);
-    bf_context_destroy(c);
 }
 
 /* i128: sums and extremes, and what does not fit. */

@@ -130,7 +130,7 @@ TEST(nothing_is_written_for_a_nan_that_is_refused) {
  * there, but where options say that it is one later. */
 static void check_queued(bf_reduction op, bf_dtype dtype, bf_scan_options options, const void *data,
                          const void *expected, bf_status later) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     char found[4 * 8], memory[4 * 8];
     memcpy(memory, data, sizeof memory);
     const bf_array x = bf_array_of(dtype, memory, 4), to = bf_array_of(dtype, found, 4);
@@ -144,7 +144,6 @@ static void check_queued(bf_reduction op, bf_dtype dtype, bf_scan_options option
     for (size_t i = 0; later != BF_OK && i < sizeof found; i++) assert_int_equal(found[i], 0x5a);
     assert_int_equal(bf_context_synchronize(c), BF_OK);
     assert_int_equal(bf_scan_async(c, op, &x, 0, NULL, &x), BF_OK); /* in place */
-    bf_context_destroy(c);
 }
 
 TEST(a_scan_on_a_stream_goes_on_or_fails_at_once) {
@@ -180,7 +179,7 @@ TEST(what_a_gpu_would_wait_for_is_refused) {
 
 /* Windows on a stream are those windows, and a NaN that is refused fails at once on the CPU. */
 TEST(windows_on_a_stream_are_those_windows) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     double data[] = {1, 2, NAN, 4, 5}, found[5];
     const double sums[] = {1, 3, 2, 4, 9}, counts[] = {1, 2, 1, 1, 2};
     const bf_array x = bf_array_of(BF_F64, data, 5), to = bf_array_of(BF_F64, found, 5);
@@ -193,7 +192,6 @@ TEST(windows_on_a_stream_are_those_windows) {
     o.nan = BF_NAN_ERROR;
     assert_int_equal(bf_rolling_async(c, BF_SUM, &x, 0, &o, &to), BF_E_NAN);
     assert_memory_equal(found, counts, sizeof found);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(scan_calls, NULL, NULL)

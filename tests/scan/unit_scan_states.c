@@ -70,7 +70,7 @@ static void check_lines(bf_context *c, const shape *s, bf_reduction op, bf_dtype
     const int64_t lines = s->outer * s->inner,
                   cut[CUTS + 1] = {0, 1, s->length / 3, s->length / 3, s->length};
     char what[200];
-    bf_states *states, *expected;
+    OWN(bf_states) *states = NULL, *expected = NULL;
     snprintf(what, sizeof what, "%s of %s, (%lld, %lld, %lld)%s", bf_reduction_name(op),
              bf_dtype_name(dtype), (long long)s->outer, (long long)s->length, (long long)s->inner,
              exclusive ? ", exclusive" : "");
@@ -88,23 +88,20 @@ static void check_lines(bf_context *c, const shape *s, bf_reduction op, bf_dtype
         if (bf_states_scan(states, &x, 1, &o, &y) != BF_OK)
             fail_msg("%s: %s", what, bf_context_message(c));
         if (to == dtype && i == CUTS - 1) { /* in place it is the same */
-            bf_states *same;
+            OWN(bf_states) *same = NULL;
             assert_int_equal(bf_states_create(c, op, dtype, lines, &same), BF_OK);
             assert_int_equal(bf_states_scan(same, &all, 1, &o, &all), BF_OK);
             assert_memory_equal(data, whole, (size_t)(lines * s->length) * bf_dtype_size(to));
-            bf_states_destroy(same);
         }
     }
     check_same(what, bf_dtype_size(to), lines * s->length);
     check_saved(states, expected, what);
-    bf_states_destroy(states);
-    bf_states_destroy(expected);
 }
 
 TEST(chunks_of_lines_go_on) {
     const int step = CASE_STEP > 1 ? 3 * CASE_STEP + 1 : DATA_SHARE > 1 ? 3 : 1;
     for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
             for (int i = (int)k % step; i < DTYPE_COUNT * 8; i += step) {
                 const bf_dtype dtype = all_dtypes[i / 8];
@@ -112,7 +109,6 @@ TEST(chunks_of_lines_go_on) {
                 if ((op == BF_PROD && is_float(dtype))) continue;
                 check_lines(c, &shapes[k], op, dtype, i / 4 % 2, (uint64_t)i);
             }
-        bf_context_destroy(c);
     }
 }
 
@@ -125,7 +121,7 @@ static void check_segments(bf_context *c, bf_reduction op, int64_t width, int64_
     const bf_scan_options o = BF_SCAN_OPTIONS(.exclusive = 0);
     const int64_t cuts[2][SEGMENTS + 1] = {{0, 1, 1, rows / 3, rows - 2, rows},
                                            {0, rows / 2, rows / 2 + 1, rows / 2 + 2, rows, rows}};
-    bf_states *states;
+    OWN(bf_states) *states = NULL;
     bf_state *of[SEGMENTS][8];
     assert_true(width <= 8);
     assert_int_equal(bf_states_create(c, op, BF_F64, SEGMENTS * width, &states), BF_OK);
@@ -149,30 +145,28 @@ static void check_segments(bf_context *c, bf_reduction op, int64_t width, int64_
         check_same("segments", 8, rows * width);
     }
     for (int64_t k = 0; k < SEGMENTS * width; k++) bf_state_destroy(of[k / width][k % width]);
-    bf_states_destroy(states);
 }
 
 TEST(chunks_of_segments_go_on) {
     for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
-        bf_context *c = make_context(NULL, threads);
+        OWN(bf_context) *c = make_context(NULL, threads);
         for (int i = 0; i < 4; i++) {
             if (ops[i] == BF_PROD) continue;
             check_segments(c, ops[i], 1, 100);
             check_segments(c, ops[i], 3, 2000);
             check_segments(c, ops[i], 1, 250000);
         }
-        bf_context_destroy(c);
     }
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
 TEST(a_failure_changes_nothing) {
-    bf_context *c = make_context(NULL, 1);
+    OWN(bf_context) *c = make_context(NULL, 1);
     const int64_t offsets[] = {0, 3};
     int64_t large[] = {INT64_MAX, 1, 2, 3}, results[] = {7, 7, 7, 7};
     double odd[] = {1, NAN};
-    bf_states *states, *before, *doubles;
+    OWN(bf_states) *states = NULL, *before = NULL, *doubles = NULL;
     bf_array x = {large, BF_I64, 2, {2, 2}, {2, 1}}, y = {results, BF_I64, 2, {2, 2}, {2, 1}};
     const bf_array cuts = bf_array_of(BF_I64, offsets, 2), two = bf_array_of(BF_F64, odd, 2);
     const bf_array flat = bf_array_of(BF_I64, large, 4), out = bf_array_of(BF_I64, results, 4);
@@ -197,10 +191,6 @@ TEST(a_failure_changes_nothing) {
     for (int i = 0; i < 4; i++) assert_int_equal(results[i], 7);
     assert_true(odd[0] == 1);
     check_saved(states, before, "after failures");
-    bf_states_destroy(states);
-    bf_states_destroy(before);
-    bf_states_destroy(doubles);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(scan_states, NULL, NULL)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/support/own.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/tried.h"
 

@@ -139,8 +139,8 @@ TEST(keys_that_occur_often) {
 
 /* The narrow elements of every other place, which are copied. */
 TEST(keys_with_strides) {
-    bf_context *context = limited(LIMIT, directory, 1);
-    bf_pairs *pairs;
+    OWN(bf_context) *context = limited(LIMIT, directory, 1);
+    OWN(bf_pairs) *pairs = NULL;
     make_elements(BF_I16, a, N, 1 << 14, 1, ODD);
     make_elements(BF_I16, b, N, 1 << 14, 2, ODD);
     const bf_array x = {a, BF_I16, 2, {N / 4, 2}, {4, 2}}, y = {b, BF_I16, 1, {N / 2}, {2}};
@@ -151,8 +151,6 @@ TEST(keys_with_strides) {
     }
     want_pairs(BF_I16, N / 2, N / 2);
     check_pairs(BF_I16, N / 2, N / 2, pairs);
-    bf_pairs_destroy(pairs);
-    bf_context_destroy(context);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -163,21 +161,19 @@ TEST(limits_that_are_too_small) {
     make_elements(BF_I64, b, N, N, 2, ODD);
     want_pairs(BF_I64, N, N);
     for (int64_t limit = 1; limit < LIMIT; limit += limit / 8 + 1) {
-        bf_context *context = limited(limit, directory, 1);
-        bf_pairs *pairs = NULL;
+        OWN(bf_context) *context = limited(limit, directory, 1);
+        OWN(bf_pairs) *pairs = NULL;
         const bf_status status = join(context, BF_I64, N, N, &pairs);
         failed += status == BF_E_MEMORY;
         assert_true(status == BF_OK || status == BF_E_MEMORY);
         if (status == BF_OK) check_pairs(BF_I64, N, N, pairs);
-        bf_pairs_destroy(pairs);
-        bf_context_destroy(context);
     }
     assert_true(failed > 20);
     assert_int_equal(count_files(), 0);
 }
 
 TEST(files_that_cannot_be_made) {
-    bf_context *context = limited(LIMIT, "/nonexistent/bitfold", 1);
+    OWN(bf_context) *context = limited(LIMIT, "/nonexistent/bitfold", 1);
     bf_pairs *pairs = NULL;
     make_elements(BF_I64, a, N, N, 1, ODD);
     assert_int_equal(join(context, BF_I64, N, N, &pairs), BF_E_IO);
@@ -185,7 +181,6 @@ TEST(files_that_cannot_be_made) {
     assert_string_equal(bf_context_message(context),
                         "cannot make a temporary file in /nonexistent/bitfold: No such file or "
                         "directory");
-    bf_context_destroy(context);
 }
 
 TEST(files_that_cannot_grow) {
@@ -227,7 +222,7 @@ TEST(cancelled_joins) {
     make_elements(BF_I64, b, N, N, 2, ODD);
     want_pairs(BF_I64, N, N);
     for (int i = 0; i < 400; i += 7 * DATA_SHARE) {
-        bf_context *context = limited(LIMIT, directory, 2);
+        OWN(bf_context) *context = limited(LIMIT, directory, 2);
         bf_pairs *pairs = NULL;
         int left = i;
         OK(bf_context_watch(context, &(bf_watch){sizeof(bf_watch), 0, count_down, &left}));
@@ -239,7 +234,6 @@ TEST(cancelled_joins) {
             bf_pairs_destroy(pairs);
             i = 400;
         }
-        bf_context_destroy(context);
     }
     assert_true(cancelled > 1);
     assert_int_equal(count_files(), 0);

@@ -111,7 +111,7 @@ static void assert_finds(bf_table *t, const list *l, const unsigned char *key) {
 
 static void one_script(bf_context *c, list *l, uint64_t seed) {
     static unsigned char keys[FEW * 16], values[FEW * 16];
-    bf_table *t = NULL;
+    OWN(bf_table) *t = NULL;
     size_t kb = (size_t)bf_key_bytes(l->key), vb = (size_t)bf_key_bytes(l->value);
     l->count = 0;
     bf_table_options o =
@@ -134,12 +134,11 @@ static void one_script(bf_context *c, list *l, uint64_t seed) {
         for (int64_t i = 0; i < n && i < 5; i++) assert_finds(t, l, keys + (size_t)i * kb);
         assert_equal_list(t, l);
     }
-    bf_table_destroy(t);
 }
 
 TEST(every_width_and_policy_agrees_with_a_list) {
     list *l = malloc(sizeof *l);
-    bf_context *c = context_of(2);
+    OWN(bf_context) *c = context_of(2);
     for (int k = 0; k < KEYS; k++) {
         for (int v = 0; v < VALUES; v++) {
             for (int p = 0; p < POLICIES; p++) {
@@ -151,7 +150,6 @@ TEST(every_width_and_policy_agrees_with_a_list) {
             }
         }
     }
-    bf_context_destroy(c);
     free(l);
 }
 
@@ -159,11 +157,11 @@ TEST(every_width_and_policy_agrees_with_a_list) {
 
 /* The key that marks free places, and its neighbours, for each width. */
 TEST(no_key_is_reserved) {
-    bf_context *c = context_of(1);
+    OWN(bf_context) *c = context_of(1);
     bf_hash_seed seed = bf_hash_seed_of(5);
     uint64_t pattern[2] = {bf_hash_mix(seed.first), bf_hash_mix(seed.second)};
     for (int k = 0; k < KEYS; k++) {
-        bf_table *t = NULL;
+        OWN(bf_table) *t = NULL;
         int found = 0, value = 7;
         bf_table_options o = BF_TABLE_OPTIONS(.key = kinds[k], .value = BF_I32, .seed = 5,
                                               .duplicates = BF_DUPLICATES_ADD);
@@ -179,9 +177,7 @@ TEST(no_key_is_reserved) {
         assert_true(found && bf_table_size(t) == 0);
         assert_int_equal(bf_table_erase_one(t, pattern, &found), BF_OK);
         assert_true(!found);
-        bf_table_destroy(t);
     }
-    bf_context_destroy(c);
 }
 
 /* No place out of n gets more of n regular keys than random keys would give one. */
@@ -216,8 +212,8 @@ TEST(regular_keys_spread) {
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 TEST(what_is_refused) {
-    bf_context *c = context_of(1);
-    bf_table *t = NULL;
+    OWN(bf_context) *c = context_of(1);
+    OWN(bf_table) *t = NULL;
     uint32_t x[4] = {1, 2, 3, 4};
     bf_table_options o = BF_TABLE_OPTIONS(.key = BF_U32, .value = BF_U32), bad = o;
     bad.size = 3;
@@ -259,9 +255,7 @@ TEST(what_is_refused) {
     assert_string_equal(bf_duplicates_name(BF_DUPLICATES_KEEP), "keep");
     assert_int_equal(bf_duplicates_from_name("add"), BF_DUPLICATES_ADD);
     assert_int_equal(bf_duplicates_from_name(""), -1);
-    bf_table_destroy(t);
     bf_table_destroy(NULL);
-    bf_context_destroy(c);
 }
 
 UNIT_TESTS(table, NULL, NULL)

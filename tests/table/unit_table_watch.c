@@ -313,13 +313,12 @@ TEST(many_rows_stay_in_order) {
     context = context_of(1);
     for (int i = 0; i < 2; i++) {
         witness w;
-        bf_table *t = NULL;
+        OWN(bf_table) *t = NULL;
         assert_int_equal(bf_table_create(context, &o, &t), BF_OK);
         if (i) begin_watch(&w, context, 0, 0);
         assert_int_equal(bf_table_insert(t, &to_keys, &to_values), BF_OK);
         if (i) end_watch(&w);
         saved[i] = save(t, &sizes[i]);
-        bf_table_destroy(t);
     }
     assert_int_equal(sizes[0], sizes[1]);
     assert_memory_equal(saved[0], saved[1], sizes[0]);

@@ -63,7 +63,7 @@ static void assert_picture(const picture *found, const bf_julia_params *p) {
 }
 
 TEST(the_newest_picture_is_computed) {
-    bf_context *context = new_context();
+    OWN(bf_context) *context = new_context();
     picture mine = {0};
     saving saved;
     sem_init(&told, 0, 0);
@@ -86,13 +86,12 @@ TEST(the_newest_picture_is_computed) {
     assert_true(mine.seconds > 0 && mine.steps > 0);
     assert_string_equal(mine.device, "cpu");
     assert_int_equal(renderer_stop(r, &mine, &saved), EXIT_DONE);
-    bf_context_destroy(context);
     free(mine.counts);
 }
 
 /* Half an hour's work, or more. */
 TEST(a_slow_picture_is_left_off) {
-    bf_context *context = new_context();
+    OWN(bf_context) *context = new_context();
     picture mine = {0};
     saving saved;
     sem_init(&told, 0, 0);
@@ -114,7 +113,6 @@ TEST(a_slow_picture_is_left_off) {
     renderer_show(r, &slow.params);
     sem_wait(&told);
     assert_int_equal(renderer_stop(r, &mine, &saved), EXIT_DONE);
-    bf_context_destroy(context);
     free(mine.counts);
 }
 
@@ -159,7 +157,7 @@ static void assert_file(const char *name, const julia_request *r) {
 
 TEST_WITH(a_picture_is_saved_whatever_comes_then, enter_directory, leave_directory) {
     if (julia_png_ready() != EXIT_DONE) leave_out("needs libpng");
-    bf_context *context = new_context();
+    OWN(bf_context) *context = new_context();
     picture mine = {0};
     saving saved;
     julia_request r = usual(200, 100), other = usual(100, 100);
@@ -174,7 +172,6 @@ TEST_WITH(a_picture_is_saved_whatever_comes_then, enter_directory, leave_directo
     assert_int_equal(renderer_stop(thread, &mine, &saved), EXIT_DONE);
     assert_true(saved.ended && saved.code == EXIT_DONE && strcmp(saved.name, "a.png") == 0);
     assert_file("a.png", &r);
-    bf_context_destroy(context);
     free(mine.counts);
 }
 

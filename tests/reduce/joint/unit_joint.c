@@ -104,7 +104,7 @@ static void try_problem(problem *p, bf_context *rules) {
 TEST(all_paths_have_the_bits_of_the_rules) {
     needs_no_threads();
     static const int64_t sizes[] = {0, 1, 2, 7, 8, 9, 63, 64, 100, 511, 513, 2047, 2049, 5000};
-    bf_context *rules = make_context("generic", 1);
+    OWN(bf_context) *rules = make_context("generic", 1);
     char *a = malloc(16 * MOST + 16), *b = malloc(16 * MOST + 16);
     uint64_t seed = 1;
     for (int c = 0; c < CASES; c++) {
@@ -120,13 +120,12 @@ TEST(all_paths_have_the_bits_of_the_rules) {
     }
     free(a);
     free(b);
-    bf_context_destroy(rules);
 }
 
 /* Pairs, powers and weights of so many elements that two threads are worth it. */
 TEST(threads_have_the_bits_of_the_rules) {
     enum { N = 1 << 18 };
-    bf_context *rules = make_context("generic", 1);
+    OWN(bf_context) *rules = make_context("generic", 1);
     double *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
     problem p = {.a = bf_array_of(BF_F64, a, N), .b = bf_array_of(BF_F64, b, N), .step = 3};
     uint64_t seed = 5;
@@ -136,7 +135,6 @@ TEST(threads_have_the_bits_of_the_rules) {
     try_problem(&p, rules);
     free(a);
     free(b);
-    bf_context_destroy(rules);
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
@@ -187,7 +185,7 @@ TEST(lines_have_the_bits_of_their_elements_alone) {
     needs_no_threads();
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_F64, BF_F32, BF_F16, BF_I32};
     static const int64_t sizes[] = {1, 3, 4, 8, 17, 64, 70, 300};
-    bf_context *rules = make_context("generic", 1);
+    OWN(bf_context) *rules = make_context("generic", 1);
     uint64_t seed = 2;
     for (int c = 0; c < LINE_CASES; c++) {
         const bf_dtype dtype = dtypes[pick(&seed, 6)];
@@ -212,7 +210,6 @@ TEST(lines_have_the_bits_of_their_elements_alone) {
         free(a);
         free(b);
     }
-    bf_context_destroy(rules);
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
@@ -248,7 +245,7 @@ TEST(segments_have_the_bits_of_their_elements_alone) {
     static double a[SEGMENTS * LONGEST], b[SEGMENTS * LONGEST];
     static segments x;
     int64_t offsets[SEGMENTS + 1] = {0};
-    bf_context *rules = make_context("generic", 1);
+    OWN(bf_context) *rules = make_context("generic", 1);
     const int step = CASE_STEP > 1 ? 2 : 1;
     uint64_t seed = 4;
     for (int c = 0; c < 3 * KINDS; c += step) {
@@ -269,7 +266,6 @@ TEST(segments_have_the_bits_of_their_elements_alone) {
             }
         on_every_context(check_segments, &x);
     }
-    bf_context_destroy(rules);
 }
 
 /* ---- what is known --------------------------------------------------------------------------- */

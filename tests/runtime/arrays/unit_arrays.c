@@ -92,11 +92,10 @@ TEST(every_call_refuses_them) {
 /* 16 bytes each: what fits as 8-byte words may not. */
 TEST(pairs_are_wider_than_words) {
     bf_table_options set = BF_TABLE_OPTIONS(.key = BF_PAIR);
-    bf_table *t = NULL;
+    OWN(bf_table) *t = NULL;
     assert_int_equal(bf_table_create(w->context, &set, &t), BF_OK);
     bf_array keys = {w->integers, BF_PAIR, 1, {2}, {(int64_t)1 << 58}};
     assert_int_equal(bf_table_insert(t, &keys, NULL), BF_E_ARGUMENT);
-    bf_table_destroy(t);
 }
 
 /* A stride between fewer than two elements is never taken: whatever it is, it is harmless. */

@@ -227,7 +227,7 @@ TEST(other_devices_are_refused) {
 }
 
 TEST(the_cpu_waits_for_no_event) {
-    bf_context *cpu;
+    OWN(bf_context) *cpu = NULL;
     column c;
     bf_array a;
     void *event = NULL;
@@ -236,7 +236,6 @@ TEST(the_cpu_waits_for_no_event) {
     assert_int_equal(view_on(cpu, CPU, &event, &c, &a, NULL), BF_E_ARGUMENT);
     assert_int_equal(view_on(cpu, CUDA, &event, &c, &a, NULL), BF_E_DEVICE);
     assert_int_equal(view_on(cpu, CUDA_HOST, &event, &c, &a, NULL), BF_E_DEVICE);
-    bf_context_destroy(cpu);
 }
 
 TEST(copies_go_to_arrays_of_their_kind) {
