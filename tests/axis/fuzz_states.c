@@ -2,7 +2,7 @@
  * states that work, and that save to the same bytes. */
 #include "tests/support/saved.h"
 
-FUZZ_SAVED(bf_states, bf_states_save_size(object, size))
+FUZZ_SAVED(bf_states)
 
 static bool is_extreme(bf_reduction op) { return op >= BF_MIN && op <= BF_ARGMAX; }
 

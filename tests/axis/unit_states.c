@@ -2,6 +2,7 @@
  * by segments or by index; merged, saved and loaded; and a failure leaves them as they were. */
 #include "tests/axis/many.h"
 #include "tests/support/failing_malloc.h"
+#include "tests/support/forms.h"
 #include "tests/support/unit.h"
 
 #ifdef SANITIZED
@@ -301,27 +302,14 @@ static void check_counts(const problem *p) {
     free(counts);
 }
 
-static uint8_t *save(bf_states *s, size_t *size) {
-    assert_int_equal(bf_states_save_size(s, size), BF_OK);
-    uint8_t *bytes = malloc(*size);
-    assert_int_equal(bf_states_save(s, bytes), BF_OK);
-    return bytes;
-}
-
 /* Goes on with states that were saved and loaded, maybe in another context. */
 static void reload(problem *p, uint64_t *seed) {
-    size_t size, again;
-    bf_states *loaded = NULL;
-    uint8_t *bytes = save(p->states, &size);
-    assert_int_equal(bf_states_load(pick_context(seed), bytes, size, &loaded), BF_OK);
-    uint8_t *same = save(loaded, &again);
-    assert_int_equal(size, again);
-    assert_memory_equal(bytes, same, size);
+    bf_states *loaded = copy_form(pick_context(seed), p->states);
+    assert_non_null(loaded);
+    assert_same_form(loaded, p->states);
     assert_int_equal(bf_states_count(loaded), p->count);
     bf_states_destroy(p->states);
     p->states = loaded;
-    free(bytes);
-    free(same);
 }
 
 /* States that go on where others were left, in the end to be merged; or that begin again at index
@@ -379,7 +367,7 @@ TEST(states_are_those_of_their_elements) {
 
 static void assert_saved(bf_states *s, const uint8_t *bytes, size_t size) {
     size_t found;
-    uint8_t *saved = save(s, &found);
+    unsigned char *saved = save_form(s, &found);
     assert_int_equal(found, size);
     assert_memory_equal(saved, bytes, size);
     free(saved);
@@ -480,7 +468,7 @@ TEST(places_that_do_not_suit_are_refused) {
         assert_int_equal(bf_states_create(c, ops[k], BF_F64, 2, &s), BF_OK);
         assert_int_equal(bf_states_create(c, ops[k], BF_F64, 2, &other), BF_OK);
         assert_int_equal(bf_states_absorb_axes(s, &pairs, &axis, 1), BF_OK);
-        uint8_t *bytes = save(s, &size);
+        unsigned char *bytes = save_form(s, &size);
         assert_int_equal(bf_states_seek(s, &to_five), BF_E_ARGUMENT); /* the second state is at 3 */
         assert_int_equal(bf_states_seek(s, &short_one), BF_E_SHAPE);
         assert_int_equal(bf_states_merge(s, s), BF_E_STATE);
@@ -569,7 +557,7 @@ TEST(a_failure_leaves_states_as_they_were) {
             places[i] = i;
         }
         assert_int_equal(bf_states_absorb_index(s, &one, &all), BF_OK);
-        uint8_t *bytes = save(s, &size);
+        unsigned char *bytes = save_form(s, &size);
         const int ways = ops[k / 2] == BF_PROD ? 1 : 2; /* its parts would overlap */
         for (int way = 0; way < ways; way++) {
             assert_int_equal(bf_states_load(contexts[3], bytes, size, &into), BF_OK);
@@ -644,7 +632,7 @@ TEST(wrong_bytes_are_refused) {
     size_t size;
     assert_int_equal(bf_states_create(contexts[0], BF_VAR, BF_F64, MANY, &s), BF_OK);
     assert_int_equal(absorb_far(s, ROWS), BF_OK);
-    uint8_t *bytes = save(s, &size);
+    unsigned char *bytes = save_form(s, &size);
     for (size_t at = 0; at < size; at += at < 64 ? 1 : 97) {
         bytes[at] ^= 0x10;
         assert_int_equal(bf_states_load(contexts[0], bytes, size, &loaded), BF_E_STATE);

@@ -3,6 +3,7 @@
 #define BITFOLD_TESTS_COMM_MERGES_H
 
 #include "tests/comm/ranks.h"
+#include "tests/support/forms.h"
 
 enum { N = 5000, KEYS = 300 };
 
@@ -61,13 +62,6 @@ static inline bf_state *state_of(bf_context *context, const problem *p, bf_reduc
     return NULL;
 }
 
-static inline bool are_equal(const bf_state *a, const bf_state *b) {
-    static _Thread_local char x[1 << 17], y[1 << 17];
-    size_t size = bf_state_save_size(a);
-    return size == bf_state_save_size(b) && size <= sizeof x && bf_state_save(a, x) == BF_OK &&
-           bf_state_save(b, y) == BF_OK && memcmp(x, y, size) == 0;
-}
-
 static inline bool merge_all_ops(bf_comm *comm, bf_context *context, void *arg) {
     const problem *p = arg;
     bf_state *states[OPS], *whole[OPS];
@@ -79,7 +73,7 @@ static inline bool merge_all_ops(bf_comm *comm, bf_context *context, void *arg) 
         CHECK(states[i] != NULL && whole[i] != NULL);
     }
     CHECK(bf_comm_merge_states(comm, states, OPS) == BF_OK);
-    for (int i = 0; i < OPS; i++) CHECK(are_equal(states[i], whole[i]));
+    for (int i = 0; i < OPS; i++) CHECK(same_form(states[i], whole[i]));
     CHECK(bf_comm_merge_states(comm, states, 0) == BF_OK);
     for (int i = 0; i < OPS; i++) {
         bf_state_destroy(states[i]);
@@ -108,7 +102,7 @@ static inline bool refuse_states(bf_comm *comm, bf_context *context, void *arg) 
     CHECK(bf_comm_exchange_groups(comm, NULL) == BF_E_ARGUMENT);
     bf_state *both[] = {s, first}; /* indices overlap */
     CHECK(bf_comm_merge_states(comm, both, 2) == BF_E_STATE);
-    CHECK(are_equal(s, was));
+    CHECK(same_form(s, was));
     CHECK(bf_comm_merge_states(comm, &s, 1) == BF_OK);
     bf_state_destroy(s), bf_state_destroy(was), bf_state_destroy(other);
     bf_state_destroy(least), bf_state_destroy(first);
@@ -133,17 +127,6 @@ static inline bf_states *many_of(bf_context *context, const problem *p, bf_reduc
     return NULL;
 }
 
-static inline bool are_equal_many(bf_states *a, bf_states *b) {
-    size_t sizes[2];
-    if (bf_states_save_size(a, &sizes[0]) != BF_OK || bf_states_save_size(b, &sizes[1]) != BF_OK)
-        return false;
-    char *x = malloc(sizes[0]), *y = malloc(sizes[1]);
-    const bool equal = sizes[0] == sizes[1] && x && y && bf_states_save(a, x) == BF_OK &&
-                       bf_states_save(b, y) == BF_OK && memcmp(x, y, sizes[0]) == 0;
-    free(x), free(y);
-    return equal;
-}
-
 static inline bool merge_many_states(bf_comm *comm, bf_context *context, void *arg) {
     static const bf_reduction some[] = {BF_SUM, BF_STD, BF_MAX, BF_ARGMIN, BF_DESCRIBE};
     enum { SOME = sizeof some / sizeof *some };
@@ -157,7 +140,7 @@ static inline bool merge_many_states(bf_comm *comm, bf_context *context, void *a
         bf_states *whole = many_of(context, p, some[i % SOME], count, 0, N);
         CHECK(s != NULL && whole != NULL);
         CHECK(bf_comm_merge_many(comm, s) == BF_OK);
-        CHECK(are_equal_many(s, whole));
+        CHECK(same_form(s, whole));
         CHECK(bf_states_append(s, whole) == BF_OK); /* they go on */
         bf_states_destroy(s);
         bf_states_destroy(whole);
@@ -195,10 +178,10 @@ static inline bool refuse_many(bf_comm *comm, bf_context *context, void *arg) {
     CHECK(strstr(bf_context_message(context), rank == 1 ? "no states" : "1 of 3 ranks") != NULL);
     CHECK(bf_comm_merge_many(comm, rank == 1 ? mean : s) == BF_E_COMM);
     CHECK(bf_comm_merge_many(comm, rank == 1 ? four : s) == BF_E_COMM);
-    CHECK(are_equal_many(s, was));
+    CHECK(same_form(s, was));
     CHECK(double_states(context, s, 4) && double_states(context, was, 4));
     CHECK(bf_comm_merge_many(comm, s) == BF_E_OVERFLOW); /* 9 * 2^60 elements */
-    CHECK(are_equal_many(s, was));
+    CHECK(same_form(s, was));
     bf_states_destroy(s), bf_states_destroy(was), bf_states_destroy(mean), bf_states_destroy(four);
     return true;
 }
@@ -207,16 +190,6 @@ static inline bool refuse_many(bf_comm *comm, bf_context *context, void *arg) {
 
 enum { QUANTILES = 3 };
 static const double wanted_quantiles[QUANTILES] = {0, 0.3, 0.99};
-
-static inline bool are_equal_quantiles(const bf_quantiles *a, const bf_quantiles *b) {
-    const size_t size = bf_quantiles_save_size(a);
-    char *x = malloc(size), *y = malloc(size);
-    const bool equal = size == bf_quantiles_save_size(b) && x && y &&
-                       bf_quantiles_save(a, x) == BF_OK && bf_quantiles_save(b, y) == BF_OK &&
-                       memcmp(x, y, size) == 0;
-    free(x), free(y);
-    return equal;
-}
 
 static inline bool absorb_part(bf_quantiles *q, const problem *p, int64_t first, int64_t end) {
     const bf_array part = part_of(p, first, end);
@@ -235,11 +208,11 @@ static inline bool merge_quantiles(bf_comm *comm, bf_context *context, void *arg
     for (int done = 0, all_done = 0; !done;) {
         CHECK(absorb_part(q, p, first, end) && absorb_part(whole, p, 0, N));
         CHECK(bf_comm_merge_quantiles(comm, q) == BF_OK);
-        CHECK(are_equal_quantiles(q, whole));
+        CHECK(same_form(q, whole));
         CHECK(bf_quantiles_next(q, &done) == BF_OK && bf_quantiles_next(whole, &all_done) == BF_OK);
         CHECK(done == all_done);
     }
-    CHECK(are_equal_quantiles(q, whole));
+    CHECK(same_form(q, whole));
     CHECK(bf_comm_merge_quantiles(comm, q) == BF_E_STATE);
     bf_quantiles_destroy(q), bf_quantiles_destroy(whole);
     return true;
@@ -258,13 +231,13 @@ static inline bool refuse_quantiles(bf_comm *comm, bf_context *context, void *ar
     CHECK(bf_comm_merge_quantiles(comm, odd ? NULL : q) == BF_E_ARGUMENT);
     CHECK(strstr(bf_context_message(context), odd ? "no quantiles" : "1 of 3 ranks") != NULL);
     CHECK(bf_comm_merge_quantiles(comm, odd ? median : q) == BF_E_COMM);
-    CHECK(are_equal_quantiles(q, was));
+    CHECK(same_form(q, was));
     CHECK(bf_quantiles_next(q, &done) == BF_OK && !done);
     CHECK(bf_comm_merge_quantiles(comm, odd ? was : q) == BF_E_COMM); /* another pass */
     CHECK(bf_quantiles_next(was, &done) == BF_OK);
     CHECK(absorb_part(q, p, 0, N) && absorb_part(was, p, 0, N));
     CHECK(bf_comm_merge_quantiles(comm, q) == BF_E_STATE); /* three times the elements */
-    CHECK(are_equal_quantiles(q, was));
+    CHECK(same_form(q, was));
     bf_quantiles_destroy(q), bf_quantiles_destroy(was), bf_quantiles_destroy(median);
     return true;
 }
@@ -288,12 +261,7 @@ static inline bool merge_counts(bf_comm *comm, bf_context *context, void *arg) {
         CHECK(bf_histogram_absorb(h, &part, o.weights ? &weights : NULL) == BF_OK);
         CHECK(bf_histogram_absorb(whole, &all, o.weights ? &every : NULL) == BF_OK);
         CHECK(bf_comm_merge_histogram(comm, h) == BF_OK);
-        size_t size = bf_histogram_save_size(h);
-        char *a = malloc(size), *b = malloc(size);
-        CHECK(size == bf_histogram_save_size(whole) && a && b);
-        CHECK(bf_histogram_save(h, a) == BF_OK && bf_histogram_save(whole, b) == BF_OK);
-        CHECK(memcmp(a, b, size) == 0);
-        free(a), free(b);
+        CHECK(same_form(h, whole));
         bf_histogram_destroy(h);
         bf_histogram_destroy(whole);
     }

@@ -1,4 +1,5 @@
 /* Groups and joins of more than 2^31 rows, and groups that hold more than 2^32. */
+#include "tests/support/forms.h"
 #include "tests/support/huge.h"
 
 enum { FEW = 251, MANY = 300000 };
@@ -59,15 +60,9 @@ static void check_list(bf_groups *g, bf_dtype dtype, const int64_t *counts, int6
 }
 
 static bf_groups *saved_and_loaded(bf_groups *g) {
-    size_t size;
-    bf_groups *loaded;
-    assert_int_equal(bf_groups_save_size(g, &size), BF_OK);
-    void *saved = malloc(size);
-    assert_int_equal(bf_groups_save(g, saved), BF_OK);
+    bf_groups *loaded = copy_form(context, g);
+    assert_non_null(loaded);
     bf_groups_destroy(g);
-    assert_int_equal(bf_groups_load(context, saved, size, &g), BF_OK);
-    free(saved);
-    loaded = g;
     return loaded;
 }
 

@@ -2,6 +2,7 @@
  * rows, and, for what is rounded, bf_reduce of each group's values (tests/reduce/unit_i128.c has
  * the oracle of that).
  * Builds: release, asan, tsan. */
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/saved.h"
@@ -272,22 +273,6 @@ TEST(many_groups_are_partitioned) {
     free(found);
 }
 
-static unsigned char *save(bf_groups *g, size_t *size) {
-    assert_int_equal(bf_groups_save_size(g, size), BF_OK);
-    unsigned char *saved = malloc(*size);
-    assert_int_equal(bf_groups_save(g, saved), BF_OK);
-    return saved;
-}
-
-static void assert_same(bf_groups *a, bf_groups *b) {
-    size_t n, m;
-    unsigned char *x = save(a, &n), *y = save(b, &m);
-    assert_int_equal(n, m);
-    assert_memory_equal(x, y, n);
-    free(x);
-    free(y);
-}
-
 TEST(saved_groups_come_back) {
     OWN(bf_context) *context = make_context(NULL, 2);
     for (int64_t n = 0; n <= 4000; n += 1000) {
@@ -296,10 +281,10 @@ TEST(saved_groups_come_back) {
         answer a = find_answer(n);
         bf_groups *g = groups_of(context, BF_I128, BF_I128, OPS), *back = NULL;
         absorb_rows(g, 0, n);
-        unsigned char *saved = save(g, &size);
+        unsigned char *saved = save_form(g, &size);
         assert_int_equal(bf_groups_load(context, saved, size, &back), BF_OK);
         check_groups(context, back, &a);
-        assert_same(g, back);
+        assert_same_form(g, back);
         bf_groups_destroy(back);
         for (size_t at = 0; at < size; at += size / 50 + 1) {
             saved[at] ^= 1;
@@ -336,13 +321,13 @@ TEST(parts_and_what_is_left_make_the_whole) {
         assert_int_equal(bf_groups_merge(again, parts[p]), BF_OK);
         bf_groups_destroy(parts[p]);
     }
-    assert_same(whole, again);
+    assert_same_form(whole, again);
     absorb_rows(rest, N / 2, N - N / 2);
     assert_int_equal(bf_groups_retract(again, rest), BF_OK);
     bf_groups_destroy(rest);
     rest = groups_of(context, BF_I128, BF_I128, 6);
     absorb_rows(rest, 0, N / 2);
-    assert_same(again, rest);
+    assert_same_form(again, rest);
     bf_groups_destroy(whole);
     bf_groups_destroy(rest);
 }
@@ -367,13 +352,13 @@ TEST(a_finer_unit_multiplies) {
         values[i] *= 1000;
     }
     absorb_rows(fine, 0, N);
-    assert_same(g, fine);
+    assert_same_form(g, fine);
     static const int many[OPS] = {38}, too_many[OPS] = {39};
     assert_int_equal(bf_groups_rescale(g, 2, NULL), BF_E_OVERFLOW);
     assert_int_equal(bf_groups_rescale(g, 39, NULL), BF_E_ARGUMENT);
     assert_int_equal(bf_groups_rescale(g, 0, many), BF_E_OVERFLOW);
     assert_int_equal(bf_groups_rescale(g, 0, too_many), BF_E_ARGUMENT);
-    assert_same(g, fine);
+    assert_same_form(g, fine);
 }
 
 /* Groups of these dtypes, of rows of small numbers that they hold. */
@@ -417,7 +402,7 @@ TEST(groups_of_all_integers_are_taken) {
             if (p < PARTS - 1) assert_int_equal(bf_groups_merge(from, into), BF_E_STATE);
             if (p < PARTS - 1) assert_int_equal(bf_groups_retract(into, from), BF_E_STATE);
         }
-        assert_same(into, whole);
+        assert_same_form(into, whole);
     }
     static const bf_dtype others[] = {BF_BOOL, BF_F64, BF_PAIR};
     bf_groups *into = groups_of(context, BF_I128, BF_I128, 0);

@@ -3,6 +3,7 @@
  * the chunks, the threads, the instruction set and the memory.
  * Builds: release, asan (full), tsan (full). */
 #include "tests/support/failing_malloc.h"
+#include "tests/support/forms.h"
 #include "tests/support/spilling.h"
 #include "tests/support/unit.h"
 
@@ -141,19 +142,12 @@ static bf_status absorb(bf_groups *g, bf_dtype dtype, const int32_t *keys, const
     return bf_groups_absorb(g, &k, all);
 }
 
-static unsigned char *save(bf_groups *g, size_t *size) {
-    OK(bf_groups_save_size(g, size));
-    unsigned char *saved = test_malloc(*size);
-    OK(bf_groups_save(g, saved));
-    return saved;
-}
-
 static void assert_saves_to(bf_groups *g, const unsigned char *want, size_t size) {
     size_t own;
-    unsigned char *saved = save(g, &own);
+    unsigned char *saved = save_form(g, &own);
     assert_int_equal(own, size);
     assert_memory_equal(saved, want, size);
-    test_free(saved);
+    free(saved);
 }
 
 /* The result of the rows of one key alone. */
@@ -202,7 +196,7 @@ static void check_groups(bf_context *context, bf_dtype dtype, const unsigned cha
                    *loaded = NULL;
     OK(absorb(g, dtype, keys, x, 0, ROWS));
     assert_results(context, g, dtype, keys);
-    if (*want == NULL) *want = save(g, size);
+    if (*want == NULL) *want = save_form(g, size);
     assert_saves_to(g, *want, *size);
     OK(absorb(part, dtype, keys, x, 100, 900));
     OK(bf_groups_merge(g, part));
@@ -232,7 +226,7 @@ TEST(groups_have_the_results_of_their_rows) {
                 &BF_OPTIONS(.device = "cpu", .threads = 1 + i / 2, .isa = isas[i % 2]), &context));
             check_groups(context, dtype, &want, &size);
         }
-        test_free((void *)(uintptr_t)want);
+        free((void *)(uintptr_t)want);
     }
 }
 
@@ -300,11 +294,11 @@ TEST_WITH(spilled_groups_are_those_in_memory, make_directory, remove_directory) 
         test_free(found);
     }
     bf_groups *copy = make_groups(all, BF_F64), *fails = make_groups(without, BF_F64);
-    unsigned char *saved = save(g, &size);
+    unsigned char *saved = save_form(g, &size);
     OK(bf_groups_merge(copy, spilled));
     assert_saves_to(copy, saved, size);
     assert_int_equal(absorb(fails, BF_F64, many_keys, x, 0, MANY), BF_E_MEMORY);
-    test_free(saved);
+    free(saved);
     bf_groups_destroy(fails);
     bf_groups_destroy(copy);
     bf_groups_destroy(spilled);
@@ -326,7 +320,7 @@ TEST(a_failure_changes_nothing) {
     make_many();
     for (int i = 50; i < 60; i++) many[i % 2][i] = i % 3 ? INFINITY : 0x1p-900;
     OK(absorb(g, BF_F64, many_keys, x, 0, 40));
-    unsigned char *saved = save(g, &size);
+    unsigned char *saved = save_form(g, &size);
     for (long allowed = 0;; allowed++) {
         atomic_store(&until_failure, allowed);
         const bf_status status = absorb(g, BF_F64, many_keys, x, 40, 400);
@@ -336,7 +330,7 @@ TEST(a_failure_changes_nothing) {
         assert_saves_to(g, saved, size);
         assert_true(allowed < 10000);
     }
-    test_free(saved);
+    free(saved);
 }
 
 TEST(wrong_arrays_are_refused) {

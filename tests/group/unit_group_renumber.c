@@ -1,5 +1,6 @@
 /* Groups that get other numbers as keys are those of the same rows with these keys. */
 #include "tests/support/failing_malloc.h"
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
@@ -19,18 +20,6 @@ static bf_groups *make_groups(bf_context *context, bf_dtype key, const void *of)
     assert_int_equal(bf_groups_create(context, &o, &g), BF_OK);
     assert_int_equal(bf_groups_absorb(g, &k, all), BF_OK);
     return g;
-}
-
-static void assert_same(bf_groups *a, bf_groups *b) {
-    size_t n, m;
-    assert_int_equal(bf_groups_save_size(a, &n), BF_OK);
-    assert_int_equal(bf_groups_save_size(b, &m), BF_OK);
-    unsigned char *x = test_malloc(n), *y = test_malloc(m);
-    assert_int_equal(bf_groups_save(a, x), BF_OK);
-    assert_int_equal(bf_groups_save(b, y), BF_OK);
-    assert_true(n == m && memcmp(x, y, n) == 0);
-    test_free(x);
-    test_free(y);
 }
 
 /* Keys from 0 on, and for each another number. */
@@ -56,7 +45,7 @@ TEST(numbers_are_the_keys) {
     bf_groups *g = make_groups(context, BF_I64, keys), *same = make_groups(context, BF_I64, to);
     const bf_array wide = bf_array_of(BF_I64, numbers, KEYS);
     assert_int_equal(bf_groups_renumber(g, &wide), BF_OK);
-    assert_same(g, same);
+    assert_same_form(g, same);
     for (int i = 0; i < KEYS; i++) numbers[i] = i;
     assert_int_equal(bf_groups_renumber(g, &wide), BF_OK);
     bf_groups *const back = make_groups(context, BF_I64, keys);
@@ -64,7 +53,7 @@ TEST(numbers_are_the_keys) {
     bf_groups *const less = make_groups(context, BF_I32, to);
     const bf_array small = bf_array_of(BF_I32, narrow, KEYS);
     assert_int_equal(bf_groups_renumber(back, &small), BF_OK);
-    assert_same(back, less);
+    assert_same_form(back, less);
     bf_groups *const made[] = {g, same, back, less};
     for (int i = 0; i < 4; i++) bf_groups_destroy(made[i]);
     test_free(to);
@@ -87,7 +76,7 @@ TEST(wrong_numbers_change_nothing) {
         numbers[apart] = numbers[0];
         assert_int_equal(bf_groups_renumber(g, &all), BF_E_ARGUMENT);
     }
-    assert_same(g, before);
+    assert_same_form(g, before);
 }
 
 TEST(without_memory_nothing_changes) {
@@ -102,7 +91,7 @@ TEST(without_memory_nothing_changes) {
                    *before = make_groups(context, BF_I64, keys);
     const bf_array all = bf_array_of(BF_I64, numbers, KEYS);
     for (long allowed = 0;; allowed++) {
-        assert_same(g, before);
+        assert_same_form(g, before);
         atomic_store(&until_failure, allowed);
         const bf_status status = bf_groups_renumber(g, &all);
         atomic_store(&until_failure, -1);

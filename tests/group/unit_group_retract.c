@@ -1,6 +1,7 @@
 /* Rows are taken out of groups again: what is left saves to the bytes of the rows that remain.
  * Builds: release, asan (full). */
 #include "tests/support/failing_malloc.h"
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
@@ -34,20 +35,6 @@ static bf_groups *part(bf_context *context, bf_dtype key, int count, int64_t beg
     assert_int_equal(bf_groups_create(context, &o, &g), BF_OK);
     assert_int_equal(bf_groups_absorb(g, &k, count > 0 ? inputs : NULL), BF_OK);
     return g;
-}
-
-static bool same_groups(bf_groups *a, bf_groups *b) {
-    size_t size[2];
-    unsigned char *bytes[2];
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(bf_groups_save_size(i ? b : a, &size[i]), BF_OK);
-        bytes[i] = test_malloc(size[i]);
-        assert_int_equal(bf_groups_save(i ? b : a, bytes[i]), BF_OK);
-    }
-    bool same = size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0;
-    test_free(bytes[0]);
-    test_free(bytes[1]);
-    return same;
 }
 
 static void fill_keys(bf_dtype key, unsigned different) {
@@ -88,13 +75,13 @@ TEST(what_remains_is_left) {
             bf_groups *rest = part(context, dtypes[d], count, cuts[i], ROWS);
             bf_groups *empty = part(context, dtypes[d], count, 0, 0);
             assert_int_equal(bf_groups_retract(all, some), BF_OK);
-            assert_true(same_groups(all, rest));
+            assert_same_form(all, rest);
             assert_int_equal(bf_groups_rows(all), ROWS - cuts[i]);
             assert_int_equal(bf_groups_merge(all, some), BF_OK);
             assert_int_equal(bf_groups_retract(all, rest), BF_OK);
-            assert_true(same_groups(all, some));
+            assert_same_form(all, some);
             assert_int_equal(bf_groups_retract(all, all), BF_OK);
-            assert_true(same_groups(all, empty));
+            assert_same_form(all, empty);
             bf_groups *const made[] = {all, some, rest, empty};
             for (int k = 0; k < 4; k++) bf_groups_destroy(made[k]);
         }
@@ -115,7 +102,7 @@ TEST(what_is_not_there_is_not_taken_out) {
     keys[0] = 5000; /* a group that there is not */
     bf_groups *strange = part(context, BF_U64, 1, 0, 10);
     assert_int_equal(bf_groups_retract(g, strange), BF_E_STATE);
-    assert_true(same_groups(g, before));
+    assert_same_form(g, before);
     for (int i = 0; i < 2; i++)
         assert_int_equal(bf_groups_create(context, &o, &extremes[i]), BF_OK);
     assert_int_equal(bf_groups_retract(extremes[0], extremes[1]), BF_E_ARGUMENT);
@@ -139,10 +126,10 @@ TEST(without_memory_nothing_changes) {
         atomic_store(&until_failure, -1);
         if (status == BF_OK) break;
         assert_int_equal(status, BF_E_MEMORY);
-        assert_true(same_groups(g, before));
+        assert_same_form(g, before);
         assert_true(allowed < 1000);
     }
-    assert_true(same_groups(g, rest));
+    assert_same_form(g, rest);
     bf_groups *const made[] = {g, before, some, rest};
     for (int k = 0; k < 4; k++) bf_groups_destroy(made[k]);
 }

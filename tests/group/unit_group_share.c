@@ -2,6 +2,7 @@
  * values the chunks have, whatever is merged, and when memory is short.
  * Builds: release (full), asan. */
 #include "tests/support/failing_malloc.h"
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/unit.h"
@@ -124,14 +125,10 @@ TEST(merges_give_the_same) {
 }
 
 TEST(saved_and_cleared_groups_go_on) {
-    OWN(bf_groups) *g = new_groups(0), *want = new_groups(0), *loaded = NULL;
+    OWN(bf_groups) *g = new_groups(0), *want = new_groups(0);
     assert_int_equal(absorb(g, 0, 0, 5000, false), BF_OK);
     assert_int_equal(absorb(want, 0, 0, 5000, true), BF_OK);
-    size_t size;
-    assert_int_equal(bf_groups_save_size(g, &size), BF_OK);
-    char *bytes = test_malloc(size);
-    assert_int_equal(bf_groups_save(g, bytes), BF_OK);
-    assert_int_equal(bf_groups_load(context, bytes, size, &loaded), BF_OK);
+    OWN(bf_groups) *loaded = copy_form(context, g);
     assert_same(loaded, want);
     for (int k = 0; k < 2; k++) {
         bf_groups *of = k ? g : loaded;
@@ -144,7 +141,6 @@ TEST(saved_and_cleared_groups_go_on) {
     assert_int_equal(absorb(g, 1, 0, 3000, false), BF_OK);
     assert_int_equal(absorb(want, 1, 0, 3000, true), BF_OK);
     assert_same(g, want);
-    test_free(bytes);
 }
 
 TEST(a_failure_leaves_groups_as_they_were) {

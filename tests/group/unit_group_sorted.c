@@ -4,6 +4,7 @@
  * Builds: release, asan (full), tsan (full). */
 #include "tests/support/data.h"
 #include "tests/support/failing_malloc.h"
+#include "tests/support/forms.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/unit.h"
 #include "tests/support/witness.h"
@@ -104,24 +105,6 @@ static bool is_ordered(const bf_groups *g) {
     return ((const bf_cpu_groups *)g->inside)->set.ordered;
 }
 
-static char *save(bf_groups *g, size_t *size) {
-    assert_int_equal(bf_groups_save_size(g, size), BF_OK);
-    char *bytes = malloc(*size);
-    assert_non_null(bytes);
-    assert_int_equal(bf_groups_save(g, bytes), BF_OK);
-    return bytes;
-}
-
-/* Compares saved bytes, whose writing takes as long as all else here. */
-static void assert_same_saved(bf_groups *a, bf_groups *b) {
-    size_t size_a, size_b;
-    char *x = save(a, &size_a), *y = save(b, &size_b);
-    assert_int_equal(size_a, size_b);
-    assert_memory_equal(x, y, size_a);
-    free(x);
-    free(y);
-}
-
 /* Writes the keys, the counts and the results of each aggregate; returns the next free place. */
 static char *write_results(bf_groups *g, char *to) {
     const int64_t n = bf_groups_size(g);
@@ -164,7 +147,7 @@ static void compare(bf_dtype dtype, int count, bool saved) {
     absorb_pieces(want, 0, ROWS);
     assert_false(is_ordered(want));
     assert_same(g, want);
-    if (saved) assert_same_saved(g, want);
+    if (saved) assert_same_form(g, want);
 }
 
 TEST(any_keys_give_the_same) {
@@ -241,7 +224,7 @@ TEST(merges_give_the_same) {
         absorb_pieces(want, 0, ROWS);
         absorb_pieces(want, 0, how < 2 ? ROWS : some);
         assert_same(g, want);
-        if (how == 2) assert_same_saved(g, want);
+        if (how == 2) assert_same_form(g, want);
     }
     bf_context_destroy(context);
 }
@@ -258,7 +241,7 @@ TEST(more_rows_give_the_same) {
         absorb_pieces(want, 0, n);
         absorb_pieces(want, 0, ROWS);
         assert_same(g, want);
-        if (k == 1) assert_same_saved(g, want);
+        if (k == 1) assert_same_form(g, want);
         assert_int_equal(bf_groups_clear(g), BF_OK);
         assert_int_equal(absorb(g, 0, ROWS), BF_OK);
         assert_true(is_ordered(g));

@@ -2,6 +2,7 @@
 #ifndef BITFOLD_TESTS_HISTOGRAM_BINNING_H
 #define BITFOLD_TESTS_HISTOGRAM_BINNING_H
 
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 
 enum { OTHERS = 3 }; /* behind the bins: below, above, NaN */
@@ -83,24 +84,6 @@ static inline bf_histogram *make_histogram(bf_context *c, bf_dtype dtype,
     bf_status status = bf_histogram_create(c, dtype, &options, &h);
     if (status != BF_OK) fail_msg("%s", bf_context_message(c));
     return h;
-}
-
-/* A saved histogram, the caller's to free. */
-static inline unsigned char *save_histogram(const bf_histogram *h, size_t *size) {
-    *size = bf_histogram_save_size(h);
-    unsigned char *bytes = malloc(*size);
-    assert_non_null(bytes);
-    bf_histogram_save(h, bytes);
-    return bytes;
-}
-
-static inline void assert_same_histogram(const bf_histogram *a, const bf_histogram *b) {
-    size_t n, m;
-    unsigned char *x = save_histogram(a, &n), *y = save_histogram(b, &m);
-    assert_int_equal(n, m);
-    assert_memory_equal(x, y, n);
-    free(x);
-    free(y);
 }
 
 /* Every instruction set of this machine with 1, 2, 3 and 8 threads. The sanitizers make all slow:

@@ -99,7 +99,7 @@ TEST(many_weighted_elements) {
         OWN(bf_histogram) *first = histogram_of(contexts[0], &a, &b, options);
         for (int c = 1 + (int)turn % CONTEXT_STEP; c < context_count; c += CONTEXT_STEP) {
             OWN(bf_histogram) *h = histogram_of(contexts[c], &a, &b, options);
-            assert_same_histogram(first, h);
+            assert_same_form(first, h);
         }
     }
     free(x);
@@ -109,12 +109,9 @@ TEST(many_weighted_elements) {
 /* ---- chunks, merging, saving ----------------------------------------------------------------- */
 
 static bf_histogram *save_and_load(bf_context *c, const bf_histogram *h) {
-    size_t size;
-    bf_histogram *back = NULL;
-    unsigned char *bytes = save_histogram(h, &size);
-    assert_int_equal(bf_histogram_load(c, bytes, size, &back), BF_OK);
-    free(bytes);
-    assert_same_histogram(h, back);
+    bf_histogram *back = copy_form(c, h);
+    assert_non_null(back);
+    assert_same_form(h, back);
     return back;
 }
 
@@ -135,9 +132,9 @@ static void check_parts(bf_dtype dtype, bf_histogram_options options) {
         for (int i = 1; i < 5; i++)
             assert_int_equal(bf_histogram_merge(into, parts[order[i]]), BF_OK);
         assert_int_equal(bf_histogram_merge(into, empty), BF_OK);
-        assert_same_histogram(whole, into);
+        assert_same_form(whole, into);
         bf_histogram_clear(into);
-        assert_same_histogram(into, empty);
+        assert_same_form(into, empty);
         for (int i = 0; i < 5; i++) bf_histogram_destroy(parts[i]);
         bf_histogram_destroy(empty);
     }
@@ -192,7 +189,7 @@ TEST(a_damaged_save_is_refused) {
         make_histogram(contexts[0], BF_F32,
                        BF_HISTOGRAM_OPTIONS(.bins = 3, .range = 1, .hi = 1, .weights = BF_F16));
     absorb(h, 0, N);
-    unsigned char *bytes = save_histogram(h, &size);
+    unsigned char *bytes = save_form(h, &size);
     for (size_t i = 0; i < size; i++) {
         assert_int_equal(load(bytes, i), BF_E_STATE);
         unsigned char flip = (unsigned char)(next_random(&rng) % 255 + 1);
@@ -210,7 +207,7 @@ TEST(impossible_contents_are_refused) {
     OWN(bf_histogram) *h =
         make_histogram(contexts[0], BF_I32,
                        BF_HISTOGRAM_OPTIONS(.bins = 2, .range = 1, .hi = 1, .weights = BF_I8));
-    unsigned char *bytes = save_histogram(h, &size), *copy = malloc(size);
+    unsigned char *bytes = save_form(h, &size), *copy = malloc(size);
     const struct {
         const char *section;
         int at;

@@ -4,7 +4,7 @@
 
 #include <bitfold/order.h>
 
-FUZZ_SAVED(bf_quantiles, (*size = bf_quantiles_save_size(object), BF_OK))
+FUZZ_SAVED(bf_quantiles)
 
 /* Absorbs the elements that the pass lacks, or a few; at most `most`. Their bits are those of the
  * saved form, which has the bounds of ranges in it. */
@@ -31,7 +31,7 @@ static void run_passes(bf_context *context, bf_quantiles *q, const uint8_t *data
     for (int pass = 0, done = 0; pass < 3 && !done; pass++) {
         bf_quantiles *part = NULL;
         size_t saved_size;
-        uint8_t *saved = save(q, &saved_size);
+        uint8_t *saved = save_form(q, &saved_size);
         if (bf_quantiles_load(context, saved, saved_size, &part) == BF_OK) {
             absorb(part, data, size, 10);
             const bf_status status = bf_quantiles_merge(q, part);

@@ -1,6 +1,7 @@
 /* Integers of 128 bits: sorted, ranked, searched and selected from as an order of __int128 has it,
  * and quantiles between them as MPFR has these; whatever the pattern, the strides, the alignment,
  * the instruction set and the threads. */
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
@@ -447,18 +448,6 @@ static bf_quantiles *create(bf_context *c, const quantile_problem *p) {
     return found;
 }
 
-/* Another object like this one: saved and loaded. */
-static bf_quantiles *copy_of(bf_context *c, const bf_quantiles *from) {
-    const size_t bytes = bf_quantiles_save_size(from);
-    char *saved = malloc(bytes);
-    bf_quantiles *copy = NULL;
-    assert_non_null(saved);
-    assert_int_equal(bf_quantiles_save(from, saved), BF_OK);
-    assert_int_equal(bf_quantiles_load(c, saved, bytes, &copy), BF_OK);
-    free(saved);
-    return copy;
-}
-
 /* A pass by two objects, each of which takes some of the elements, and one of them in the middle of
  * it a saved form. */
 static bf_quantiles *read_once(bf_context *c, bf_quantiles *x, int64_t n) {
@@ -468,14 +457,14 @@ static bf_quantiles *read_once(bf_context *c, bf_quantiles *x, int64_t n) {
     first.shape[0] = cut;
     rest.shape[0] = n - cut;
     rest.data = (char *)line.data + 16 * line.strides[0] * cut;
-    bf_quantiles *other = copy_of(c, x), *again;
+    bf_quantiles *other = copy_form(c, x), *again;
     assert_int_equal(bf_quantiles_absorb(other, &first), BF_OK);
     assert_int_equal(bf_quantiles_absorb(x, &rest), BF_OK);
-    again = copy_of(c, other);
+    again = copy_form(c, other);
     assert_int_equal(bf_quantiles_merge(x, again), BF_OK);
     bf_quantiles_destroy(other);
     bf_quantiles_destroy(again);
-    other = copy_of(c, x);
+    other = copy_form(c, x);
     bf_quantiles_destroy(x);
     return other;
 }

@@ -1,5 +1,6 @@
 /* Products of more than 2^31 elements: exact ones, ones modulo 2^64, and of floats those that a
  * double holds. */
+#include "tests/support/forms.h"
 #include "tests/support/huge.h"
 
 static bool is_unsigned(bf_dtype dtype) { return dtype >= BF_U8 && dtype <= BF_U64; }
@@ -106,14 +107,6 @@ static bf_state *state_of(const periodic *h, int64_t begin, int64_t end) {
     return s;
 }
 
-static unsigned char *saved_by(const bf_state *s, size_t *size) {
-    *size = bf_state_save_size(s);
-    unsigned char *saved = malloc(*size);
-    assert_non_null(saved);
-    bf_state_save(s, saved);
-    return saved;
-}
-
 /* Ends inside of a leaf, past 31 bits. */
 TEST(parts_make_the_whole) {
     periodic h = powers(BF_F32);
@@ -121,10 +114,10 @@ TEST(parts_make_the_whole) {
     size_t size, part_size;
     bf_state *whole = state_of(&h, 0, h.n), *head = state_of(&h, 0, middle),
              *tail = state_of(&h, middle, h.n), *loaded;
-    unsigned char *part = saved_by(tail, &part_size);
+    unsigned char *part = save_form(tail, &part_size);
     assert_int_equal(bf_state_load(context, part, part_size, &loaded), BF_OK);
     assert_int_equal(bf_state_merge(head, loaded), BF_OK);
-    unsigned char *expected = saved_by(whole, &size), *found = saved_by(head, &part_size);
+    unsigned char *expected = save_form(whole, &size), *found = save_form(head, &part_size);
     assert_int_equal(part_size, size);
     assert_memory_equal(found, expected, size);
     free(part);

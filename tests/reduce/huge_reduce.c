@@ -1,4 +1,5 @@
 /* Reductions of more than 2^31 and 2^32 elements. */
+#include "tests/support/forms.h"
 #include "tests/support/huge.h"
 
 static void check_float(bf_reduction op, const exact_sums *e, int ddof, const bf_value *v) {
@@ -129,14 +130,9 @@ TEST(every_instruction_set) {
 /* ---- states ---------------------------------------------------------------------------------- */
 
 static bf_state *saved_and_loaded(bf_state *s) {
-    const size_t size = bf_state_save_size(s);
-    void *saved = malloc(size);
-    bf_state *loaded;
-    assert_non_null(saved);
-    bf_state_save(s, saved);
+    bf_state *loaded = copy_form(context, s);
+    assert_non_null(loaded);
     bf_state_destroy(s);
-    assert_int_equal(bf_state_load(context, saved, size, &loaded), BF_OK);
-    free(saved);
     return loaded;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BITFOLD_TESTS_REDUCE_STATES_H
 #define BITFOLD_TESTS_REDUCE_STATES_H
 
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/saved.h"
 
@@ -43,25 +44,6 @@ static inline void assert_saves_as(const bf_state *s, const saved_state *expecte
     assert_int_equal(found.size, expected->size);
     assert_memory_equal(found.bytes, expected->bytes, expected->size);
 }
-
-static inline bool same_state(const bf_state *a, const bf_state *b) {
-    size_t size = bf_state_save_size(a);
-    char *bytes = malloc(2 * size);
-    assert_non_null(bytes);
-    bool same = bf_state_save_size(b) == size;
-    if (same) {
-        assert_int_equal(bf_state_save(a, bytes), BF_OK);
-        assert_int_equal(bf_state_save(b, bytes + size), BF_OK);
-        same = memcmp(bytes, bytes + size, size) == 0;
-    }
-    free(bytes);
-    return same;
-}
-
-#define assert_same_state(a, b)                                                                    \
-    do {                                                                                           \
-        if (!same_state(a, b)) fail_msg("the states differ");                                      \
-    } while (0)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 

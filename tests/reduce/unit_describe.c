@@ -1,5 +1,6 @@
 /* A description is what its reductions are one by one, in one pass, in any parts.
  * Builds: release, asan (full). */
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
@@ -47,17 +48,13 @@ static void describe_parts(bf_context *c, const bf_array *a, const bf_reduce_opt
     size_t bytes = bf_dtype_size(a->dtype);
     bf_array first = bf_array_of(a->dtype, a->data, cut);
     bf_array second = bf_array_of(a->dtype, (char *)a->data + (size_t)cut * bytes, n - cut);
-    OWN(bf_state) *s = NULL, *t = NULL, *loaded = NULL;
+    OWN(bf_state) *s = NULL, *t = NULL;
     assert_int_equal(bf_state_create(c, BF_DESCRIBE, a->dtype, &s), BF_OK);
     assert_int_equal(bf_state_create(c, BF_DESCRIBE, a->dtype, &t), BF_OK);
     assert_int_equal(bf_state_seek(t, cut), BF_OK);
     assert_int_equal(bf_state_absorb(t, &second), BF_OK);
     assert_int_equal(bf_state_absorb(s, &first), BF_OK);
-    size_t size = bf_state_save_size(s);
-    void *saved = malloc(size);
-    bf_state_save(s, saved);
-    assert_int_equal(bf_state_load(c, saved, size, &loaded), BF_OK);
-    free(saved);
+    OWN(bf_state) *loaded = copy_form(c, s);
     assert_int_equal(bf_state_merge(t, loaded), BF_OK);
     assert_int_equal(bf_state_description(t, o, d), BF_OK);
 }

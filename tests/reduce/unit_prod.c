@@ -2,6 +2,7 @@
  * every instruction set, with any number of threads, and in any parts.
  * Builds: release, asan, tsan. */
 #include "rules/reduce/product_tree.h"
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
@@ -49,7 +50,7 @@ static void check_whole(bf_context *context, void *data) {
 /* A state of elements [begin, end), absorbed in chunks and passed through its saved form. */
 static bf_state *part(bf_context *context, const problem *p, int64_t begin, int64_t end,
                       uint64_t *seed) {
-    bf_state *made, *loaded;
+    OWN(bf_state) *made = NULL;
     assert_int_equal(bf_state_create(context, BF_PROD, BF_F64, &made), BF_OK);
     assert_int_equal(bf_state_seek(made, begin), BF_OK);
     for (int64_t n; begin < end; begin += n) {
@@ -57,12 +58,8 @@ static bf_state *part(bf_context *context, const problem *p, int64_t begin, int6
         bf_array chunk = bf_array_of(BF_F64, p->x + begin, n);
         assert_int_equal(bf_state_absorb(made, &chunk), BF_OK);
     }
-    size_t size = bf_state_save_size(made);
-    void *bytes = malloc(size);
-    bf_state_save(made, bytes);
-    assert_int_equal(bf_state_load(context, bytes, size, &loaded), BF_OK);
-    free(bytes);
-    bf_state_destroy(made);
+    bf_state *loaded = copy_form(context, made);
+    assert_non_null(loaded);
     return loaded;
 }
 

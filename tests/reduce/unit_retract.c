@@ -13,15 +13,15 @@ static void check_retract(bf_reduction op, const bf_array *a, const bf_array *b,
     bf_state *rest = part(context, op, a, b, cut, N), *empty = make_state(context, op, a->dtype);
     saved_state before = save(some);
     assert_int_equal(bf_state_retract(all, some), BF_OK);
-    assert_same_state(all, rest);
+    assert_same_form(all, rest);
     assert_saves_as(some, &before);
     assert_int_equal(bf_state_retract(all, empty), BF_OK);
-    assert_same_state(all, rest);
+    assert_same_form(all, rest);
     assert_int_equal(bf_state_merge(all, some), BF_OK);
     assert_int_equal(bf_state_retract(all, rest), BF_OK);
-    assert_same_state(all, some);
+    assert_same_form(all, some);
     assert_int_equal(bf_state_retract(all, all), BF_OK);
-    assert_same_state(all, empty);
+    assert_same_form(all, empty);
     bf_state *const states[] = {all, some, rest, empty};
     for (int i = 0; i < 4; i++) bf_state_destroy(states[i]);
 }
@@ -91,10 +91,10 @@ static void check_context(bf_context *with, void *data) {
     const problem *p = data;
     bf_array a = bf_array_of(p->dtype, p->a, LARGE), b = bf_array_of(p->dtype, p->b, LARGE);
     OWN(bf_state) *s = part(with, p->op, &a, &b, 0, LARGE);
-    assert_same_state(s, p->expected);
+    assert_same_form(s, p->expected);
     bf_state_clear(s);
     absorb_in_chunks(s, p, 3);
-    assert_same_state(s, p->expected);
+    assert_same_form(s, p->expected);
 }
 
 /* Element by element, which goes by the rules. */
@@ -177,10 +177,10 @@ TEST(what_is_not_there_is_not_taken_out) {
         OWN(bf_state) *other = part(context, BF_SUM, &a, &a, ends[i] - 1, ends[i]);
         assert_int_equal(bf_state_retract(s, other), BF_E_STATE);
         assert_true(strlen(bf_context_message(context)) > 0);
-        assert_same_state(s, before);
+        assert_same_form(s, before);
         assert_int_equal(bf_state_absorb(other, &one), BF_OK);
         assert_int_equal(bf_state_retract(s, other), BF_E_STATE); /* more elements */
-        assert_same_state(s, before);
+        assert_same_form(s, before);
     }
 }
 
@@ -192,7 +192,7 @@ TEST(only_sums_can_be_taken_out) {
             OWN(bf_state) *s = part(context, (bf_reduction)op, &a, &a, 0, 8);
             OWN(bf_state) *t = part(context, (bf_reduction)op, &a, &a, 0, 8);
             assert_int_equal(bf_state_retract(s, t), BF_E_ARGUMENT);
-            assert_same_state(s, t);
+            assert_same_form(s, t);
         }
     }
     OWN(bf_state) *sum = make_state(context, BF_SUM, BF_F64),

@@ -25,7 +25,7 @@ static void check_merge(bf_reduction op, const bf_array *a) {
         bf_state *into = parts[orders[i][0]];
         assert_int_equal(bf_state_merge(into, parts[orders[i][1]]), BF_OK);
         assert_int_equal(bf_state_merge(into, parts[orders[i][2]]), BF_OK);
-        assert_same_state(into, whole);
+        assert_same_form(into, whole);
         for (int j = 0; j < 3; j++) bf_state_destroy(parts[j]);
     }
 }
@@ -47,10 +47,10 @@ static void check_append(bf_reduction op, const bf_array *a) {
     assert_int_equal(bf_state_append(into, next), BF_OK);
     assert_int_equal(bf_state_append(into, empty), BF_OK);
     assert_int_equal(bf_state_append(into, last), BF_OK);
-    assert_same_state(into, all);
+    assert_same_form(into, all);
     assert_saves_as(last, &before);
     assert_int_equal(bf_state_append(empty, all), BF_OK);
-    assert_same_state(empty, all);
+    assert_same_form(empty, all);
     bf_state *const states[] = {all, into, next, last, empty};
     for (int i = 0; i < 5; i++) bf_state_destroy(states[i]);
 }
@@ -131,10 +131,10 @@ static void check_chunks(bf_reduction op, const bf_array *a) {
         assert_int_equal(absorb(s, op, &piece, &piece), BF_OK);
         assert_int_equal(absorb(s, op, &none, &none), BF_OK);
     }
-    assert_same_state(s, whole);
+    assert_same_form(s, whole);
     bf_state_clear(s);
     OWN(bf_state) *empty = make_state(context, op, a->dtype);
-    assert_same_state(s, empty);
+    assert_same_form(s, empty);
 }
 
 TEST(chunks_give_the_state_of_one_pass) { for_each_state(check_chunks); }
@@ -156,7 +156,7 @@ static void check_save(bf_reduction op, const bf_array *a) {
     bf_state *s = part(context, op, a, a, 0, 300), *back = NULL;
     saved_state x = save(s);
     assert_int_equal(bf_state_load(context, x.bytes, x.size, &back), BF_OK);
-    assert_same_state(s, back);
+    assert_same_form(s, back);
     bf_value v, w;
     memset(&v, 0, sizeof v);
     memset(&w, 0, sizeof w);
@@ -331,7 +331,7 @@ typedef struct ruled {
 static void check_by_rules(bf_context *with, void *data) {
     const ruled *r = data;
     OWN(bf_state) *s = part(with, r->op, r->a, r->b, 0, r->a->shape[0]);
-    assert_same_state(s, r->by_rules);
+    assert_same_form(s, r->by_rules);
 }
 
 /* Sums of all exponents have loops of their own. The generic instruction set has none. */
@@ -392,7 +392,7 @@ TEST(a_state_merges_with_itself) {
                   *twice = part(context, BF_SUM, &a, &a, 0, 3);
     assert_int_equal(bf_state_absorb(twice, &a), BF_OK);
     assert_int_equal(bf_state_merge(s, s), BF_OK);
-    assert_same_state(s, twice);
+    assert_same_form(s, twice);
 }
 
 TEST(overlapping_indices_do_not_merge) {

@@ -46,7 +46,7 @@ static void check_words(bf_reduction op, const bf_array *a, const bf_array *b) {
             assert_int_equal(info_of(p).count, info.count);
             assert_int_equal(bf_state_get_words(p, words[i]), BF_OK);
             assert_int_equal(bf_state_set_words(back, words[i], info.count, 1), BF_OK);
-            assert_same_state(back, p);
+            assert_same_form(back, p);
         }
         int64_t *into = words[orders[o][0]];
         for (int i = 1; i < PARTS; i++) {
@@ -58,7 +58,7 @@ static void check_words(bf_reduction op, const bf_array *a, const bf_array *b) {
         }
         int64_t parts = info.rule == BF_WORDS_ADD && o != 1 ? PARTS : 1;
         assert_int_equal(bf_state_set_words(back, into, info.count, parts), BF_OK);
-        assert_same_state(back, whole);
+        assert_same_form(back, whole);
     }
 }
 
@@ -75,7 +75,7 @@ static void check_most_parts(bf_reduction op, const bf_array *a, const bf_array 
     for (int64_t parts = 1; parts < info.parts; parts *= 2)
         assert_int_equal(bf_state_merge(s, s), BF_OK);
     assert_int_equal(bf_state_set_words(back, words, info.count, info.parts), BF_OK);
-    assert_same_state(back, s);
+    assert_same_form(back, s);
 }
 
 TEST(as_many_states_add_as_is_promised) { for_each_kind(check_most_parts); }
@@ -98,12 +98,12 @@ TEST(products_of_floats_append_on_either_side) {
     bf_words_merge(BF_PROD, BF_F64, words[1], words[2]);
     bf_words_merge(BF_PROD, BF_F64, words[1], words[0]);
     assert_int_equal(bf_state_set_words(back, words[1], info.count, 1), BF_OK);
-    assert_same_state(back, whole);
+    assert_same_form(back, whole);
     bf_words_merge(BF_PROD, BF_F64, words[0], words[2]); /* there is a gap */
     assert_int_equal(bf_state_set_words(back, words[0], info.count, 1), BF_E_STATE);
     bf_words_merge(BF_PROD, BF_F64, again, words[0]); /* it does not heal, either */
     assert_int_equal(bf_state_set_words(back, again, info.count, 1), BF_E_STATE);
-    assert_same_state(back, whole);
+    assert_same_form(back, whole);
 }
 
 static void check_damaged(bf_reduction op, const bf_array *a, const bf_array *b) {
@@ -131,7 +131,7 @@ static void check_damaged(bf_reduction op, const bf_array *a, const bf_array *b)
     assert_int_equal(bf_state_set_words(s, words, info.count, 0), BF_E_ARGUMENT);
     assert_int_equal(bf_state_set_words(s, words, info.count, info.parts + 1), BF_E_ARGUMENT);
     assert_int_equal(bf_state_set_words(s, NULL, info.count, 1), BF_E_ARGUMENT);
-    assert_same_state(s, before);
+    assert_same_form(s, before);
 }
 
 TEST(bad_words_are_refused) { for_each_kind(check_damaged); }

@@ -5,6 +5,7 @@
 #define BITFOLD_TESTS_RUNTIME_SEVERAL_H
 
 #include "tests/support/data.h"
+#include "tests/support/forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,18 +66,6 @@ static inline bf_state *make_state(bf_context *context, bf_reduction op, bf_dtyp
     return state;
 }
 
-/* Compares the words, and with them every result. */
-static inline void assert_same_states(const bf_state *a, const bf_state *b) {
-    size_t size = bf_state_save_size(a);
-    assert_int_equal(bf_state_save_size(b), size);
-    char *x = malloc(size), *y = malloc(size);
-    assert_int_equal(bf_state_save(a, x), BF_OK);
-    assert_int_equal(bf_state_save(b, y), BF_OK);
-    assert_memory_equal(x, y, size);
-    free(x);
-    free(y);
-}
-
 static inline bf_status absorb(bf_state *state, bool dot, const bf_array *x, const bf_array *y) {
     return dot ? bf_state_absorb_pair(state, x, y) : bf_state_absorb(state, x);
 }
@@ -95,7 +84,7 @@ static inline void check_array(bf_reduction op, bf_dtype dtype, int64_t n, int64
     for (int i = 0; i < 2; i++) { /* the second array begins anywhere in a leaf of a product */
         assert_done(absorb(wanted, op == BF_DOT, &a, &b));
         assert_done(absorb(found, op == BF_DOT, &far_a, &far_b));
-        assert_same_states(found, wanted);
+        assert_same_form(found, wanted);
     }
     bf_state_destroy(wanted);
     bf_state_destroy(found);
@@ -133,7 +122,7 @@ static inline void check_shards(bf_reduction op, bf_dtype dtype, int64_t n, int 
         assert_done(absorb(wanted, op == BF_DOT, &whole, &other));
         assert_done(op == BF_DOT ? bf_state_absorb_pair_shards(found, a, b, shards)
                                  : bf_state_absorb_shards(found, a, shards));
-        assert_same_states(found, wanted);
+        assert_same_form(found, wanted);
     }
     for (int i = 0; i < shards; i++) {
         drop(a[i].data, where[i]);
@@ -146,17 +135,6 @@ static inline void check_shards(bf_reduction op, bf_dtype dtype, int64_t n, int 
 }
 
 /* ---- histograms ------------------------------------------------------------------------------ */
-
-static inline void assert_same_histograms(const bf_histogram *a, const bf_histogram *b) {
-    size_t size = bf_histogram_save_size(a);
-    assert_int_equal(bf_histogram_save_size(b), size);
-    char *x = malloc(size), *y = malloc(size);
-    assert_int_equal(bf_histogram_save(a, x), BF_OK);
-    assert_int_equal(bf_histogram_save(b, y), BF_OK);
-    assert_memory_equal(x, y, size);
-    free(x);
-    free(y);
-}
 
 /* A whole array, then its halves as shards: one on the last device. */
 static inline void check_histogram(bf_dtype dtype, bf_dtype weights, int64_t n, int64_t bins) {
@@ -171,7 +149,7 @@ static inline void check_histogram(bf_dtype dtype, bf_dtype weights, int64_t n, 
     assert_done(bf_histogram_create(several, dtype, &options, &found));
     assert_done(bf_histogram_absorb(wanted, &a, given));
     assert_done(bf_histogram_absorb(found, &a, given));
-    assert_same_histograms(found, wanted);
+    assert_same_form(found, wanted);
 
     int64_t half = n / 2;
     size_t left = (size_t)half, right = (size_t)(n - half);
@@ -183,7 +161,7 @@ static inline void check_histogram(bf_dtype dtype, bf_dtype weights, int64_t n, 
         bf_array_of(weights, put(w + left * heavy, right * heavy, devices - 1), n - half)};
     assert_done(bf_histogram_absorb(wanted, &a, given));
     assert_done(bf_histogram_absorb_shards(found, halves, given != NULL ? heavies : NULL, 2));
-    assert_same_histograms(found, wanted);
+    assert_same_form(found, wanted);
     drop(halves[0].data, PAGEABLE);
     drop(halves[1].data, devices - 1);
     drop(heavies[0].data, 0);
@@ -222,19 +200,6 @@ static inline void check_map(bf_map_op op, bf_dtype dtype, int64_t n, int where)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static inline void assert_same_groups(bf_groups *a, bf_groups *b) {
-    size_t size = 0, other = 0;
-    assert_done(bf_groups_save_size(a, &size));
-    assert_done(bf_groups_save_size(b, &other));
-    assert_int_equal(size, other);
-    char *x = malloc(size), *y = malloc(size);
-    assert_done(bf_groups_save(a, x));
-    assert_done(bf_groups_save(b, y));
-    assert_memory_equal(x, y, size);
-    free(x);
-    free(y);
-}
-
 static const bf_aggregate several_aggregates[] = {
     {BF_SUM, BF_F32}, {BF_COV, BF_F32}, {BF_MAX, BF_I16}};
 
@@ -265,14 +230,14 @@ static inline void check_groups(int64_t n, uint64_t keys) {
         drop(far.data, there);
         if (where % 2 == 0) {
             assert_int_equal(bf_groups_size(found), bf_groups_size(wanted));
-            assert_same_groups(found, wanted);
+            assert_same_form(found, wanted);
         }
     }
     bf_groups *copy = make_groups(several);
     assert_done(bf_groups_merge(copy, found));
     assert_done(bf_groups_merge(copy, wanted));
     assert_done(bf_groups_merge(wanted, found));
-    assert_same_groups(copy, wanted);
+    assert_same_form(copy, wanted);
     assert_done(bf_groups_clear(copy));
     assert_int_equal(bf_groups_size(copy), 0);
     bf_groups_destroy(copy);
@@ -302,7 +267,7 @@ static inline void check_parts(int64_t n) {
         bf_groups_destroy(groups);
     }
     for (int i = 0; i < PARTS; i++) {
-        assert_same_groups(parts[1][i], parts[0][i]);
+        assert_same_form(parts[1][i], parts[0][i]);
         bf_groups_destroy(parts[0][i]);
         bf_groups_destroy(parts[1][i]);
     }
@@ -360,19 +325,6 @@ static inline bf_states *make_states(bf_context *context, bf_reduction op, bf_dt
     return states;
 }
 
-static inline void assert_same_many(bf_states *a, bf_states *b) {
-    size_t size = 0, other = 0;
-    assert_done(bf_states_save_size(a, &size));
-    assert_done(bf_states_save_size(b, &other));
-    assert_int_equal(size, other);
-    char *x = malloc(size), *y = malloc(size);
-    assert_done(bf_states_save(a, x));
-    assert_done(bf_states_save(b, y));
-    assert_memory_equal(x, y, size);
-    free(x);
-    free(y);
-}
-
 /* Chunks by axis and by index, in memory of the host and of each device, and a wrong index. */
 /* Both arrays of a pair are the same one. */
 static inline bf_status absorb_index(bf_reduction op, bf_states *s, const bf_array *a,
@@ -410,20 +362,20 @@ static inline void check_states(bf_reduction op, bf_dtype dtype, int64_t rows, i
         assert_done(absorb_axis(op, others, &far, 0));
         drop(far.data, there);
         if (where % 2 != 0) continue;
-        assert_same_many(found, wanted);
-        assert_same_many(others, columns);
+        assert_same_form(found, wanted);
+        assert_same_form(others, columns);
     }
     index[rows - 1] = 3;
     assert_int_equal(absorb_index(op, wanted, &a, &places), BF_E_ARGUMENT);
     assert_int_equal(absorb_index(op, found, &a, &places), BF_E_ARGUMENT);
     assert_string_equal(bf_context_message(several), bf_context_message(alone));
-    assert_same_many(found, wanted);
+    assert_same_form(found, wanted);
     assert_done(absorb_axis(op, found, &cube, 1));
     assert_done(bf_states_merge(wanted, found));
     assert_done(bf_states_merge(found, wanted));
     assert_done(bf_states_clear(others));
     assert_done(bf_states_merge(others, columns));
-    assert_same_many(others, columns);
+    assert_same_form(others, columns);
     bf_states_destroy(wanted);
     bf_states_destroy(found);
     bf_states_destroy(columns);

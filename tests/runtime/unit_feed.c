@@ -1,6 +1,7 @@
 /* Feeds: elements that are read while others are absorbed give the bits of one absorb, and a feed
  * that fails leaves no trace.
  * Builds: release, asan, tsan. */
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
 
@@ -82,21 +83,6 @@ static bf_feed feed_of(script *s, int arrays, bf_dtype a, bf_dtype b, int way) {
 
 static bf_context *context;
 
-enum { SAVED = 40000 };
-
-static size_t save(const bf_state *s, void *bytes) {
-    assert_true(bf_state_save_size(s) <= SAVED);
-    assert_int_equal(bf_state_save(s, bytes), BF_OK);
-    return bf_state_save_size(s);
-}
-
-static void assert_same_state(const bf_state *a, const bf_state *b) {
-    static unsigned char x[SAVED], y[SAVED];
-    const size_t size = save(a, x);
-    assert_int_equal(save(b, y), size);
-    assert_memory_equal(x, y, size);
-}
-
 static bf_state *make_state(bf_reduction op, bf_dtype dtype) {
     bf_state *s = NULL;
     assert_int_equal(bf_state_create(context, op, dtype, &s), BF_OK);
@@ -120,7 +106,7 @@ static void check_state(bf_reduction op, bf_dtype dtype, int64_t n) {
         OWN(bf_state) *got = make_state(op, dtype);
         assert_int_equal(bf_state_absorb_feed(got, &feed), BF_OK);
         assert_false(s.wrong);
-        assert_same_state(got, expected);
+        assert_same_form(got, expected);
     }
 }
 
@@ -153,11 +139,11 @@ TEST(an_ordered_state_goes_on_from_where_it_was) {
         assert_int_equal(bf_state_seek(y, 12345), BF_OK);
         assert_int_equal(bf_state_absorb_feed(x, &feed), BF_OK);
         assert_int_equal(bf_state_absorb(y, &all), BF_OK);
-        assert_same_state(x, y);
+        assert_same_form(x, y);
         s.next = 0;
         assert_int_equal(bf_state_absorb_feed(x, &feed), BF_OK);
         assert_int_equal(bf_state_absorb(y, &all), BF_OK);
-        assert_same_state(x, y);
+        assert_same_form(x, y);
     }
     bf_context_destroy(context);
 }
@@ -169,7 +155,7 @@ static void check_refused(bf_reduction op, const bf_feed *feed, bf_status status
     OWN(bf_state) *s = state_of(op, BF_F64, 1000), *before = state_of(op, BF_F64, 1000);
     assert_int_equal(bf_state_absorb_feed(s, feed), status);
     assert_true(*bf_context_message(context) != '\0');
-    assert_same_state(s, before);
+    assert_same_form(s, before);
 }
 
 TEST(a_failing_read_leaves_the_state_as_it_was) {
@@ -251,16 +237,6 @@ static bf_histogram *make_histogram(bf_dtype weights) {
     return h;
 }
 
-static void assert_same_histogram(const bf_histogram *a, const bf_histogram *b) {
-    static unsigned char x[1 << 17], y[1 << 17];
-    const size_t size = bf_histogram_save_size(a);
-    assert_true(size <= sizeof x);
-    assert_int_equal(bf_histogram_save_size(b), size);
-    bf_histogram_save(a, x);
-    bf_histogram_save(b, y);
-    assert_memory_equal(x, y, size);
-}
-
 static void check_histogram(bf_dtype weights, int way) {
     const int arrays = weights == BF_NONE ? 1 : 2;
     const bf_array a = bf_array_of(BF_F64, data, N), w = bf_array_of(weights, others, N);
@@ -269,12 +245,12 @@ static void check_histogram(bf_dtype weights, int way) {
     script s = script_of(BF_F64, weights, N);
     bf_feed feed = feed_of(&s, arrays, BF_F64, weights, way);
     assert_int_equal(bf_histogram_absorb_feed(got, &feed), BF_OK);
-    assert_same_histogram(got, expected);
+    assert_same_form(got, expected);
     s.next = 0;
     s.fails_at = 200000;
     s.answer = -1;
     if (way != IN_MEMORY) assert_int_equal(bf_histogram_absorb_feed(got, &feed), BF_E_CANCELLED);
-    assert_same_histogram(got, expected);
+    assert_same_form(got, expected);
     assert_false(s.wrong);
 }
 
@@ -334,7 +310,7 @@ TEST(a_watch_cancels_a_feed) {
         bf_context_watch(context, &BF_WATCH(.tick = watch_tick, .arg = &w));
         assert_int_equal(bf_state_absorb_feed(x, &feed), BF_E_CANCELLED);
         assert_int_equal(w.ticks, k);
-        assert_same_state(x, y);
+        assert_same_form(x, y);
         bf_context_watch(context, NULL);
     }
     bf_context_destroy(context);

@@ -2,6 +2,7 @@
 #ifndef BITFOLD_TESTS_TABLE_TABLES_H
 #define BITFOLD_TESTS_TABLE_TABLES_H
 
+#include "tests/support/forms.h"
 #include "tests/support/oracle.h"
 
 #include "rules/table/entry.h"
@@ -35,13 +36,6 @@ static inline void make(bf_dtype dtype, unsigned char *out, int64_t n, uint64_t 
         if (which > 1) bits[1] = next_random(&which);
         memcpy(out + (size_t)i * bytes, bits, bytes);
     }
-}
-
-static inline unsigned char *save(bf_table *t, size_t *size) {
-    *size = bf_table_save_size(t);
-    unsigned char *saved = malloc(*size);
-    assert_int_equal(bf_table_save(t, saved), BF_OK);
-    return saved;
 }
 
 #endif

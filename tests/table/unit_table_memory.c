@@ -27,7 +27,7 @@ static bool second_batch_survives(const bf_table_options *o, int threads, int64_
     bf_array rest_values = bf_array_of(o->value, values, n);
     assert_int_equal(bf_table_create(c, o, &t), BF_OK);
     assert_int_equal(bf_table_insert(t, &first, &first_values), BF_OK);
-    unsigned char *before = save(t, &sizes[0]);
+    unsigned char *before = save_form(t, &sizes[0]);
     atomic_store(&failures, 0);
     atomic_store(&until_failure, k);
     bf_status status = bf_table_insert(t, &rest, &rest_values);
@@ -35,7 +35,7 @@ static bool second_batch_survives(const bf_table_options *o, int threads, int64_
     if (status != BF_OK) {
         assert_int_equal(status, BF_E_MEMORY);
         assert_true(atomic_load(&failures) > 0);
-        unsigned char *after = save(t, &sizes[1]);
+        unsigned char *after = save_form(t, &sizes[1]);
         assert_int_equal(sizes[0], sizes[1]);
         assert_memory_equal(before, after, sizes[0]);
         free(after);

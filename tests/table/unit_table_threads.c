@@ -24,7 +24,7 @@ static unsigned char *saved_with(int threads, const bf_table_options *o, uint64_
         bf_array ka = bf_array_of(o->key, keys, n), va = bf_array_of(o->value, values, n);
         assert_int_equal(bf_table_insert(t, &ka, vb ? &va : NULL), BF_OK);
     }
-    unsigned char *saved = save(t, size);
+    unsigned char *saved = save_form(t, size);
     bf_table_destroy(t);
     free(keys);
     free(values);
@@ -82,7 +82,7 @@ static unsigned char *built(const bf_table_options *o, int threads, const uint32
                  v = bf_array_of(BF_U32, values + at, step);
         assert_int_equal(bf_table_insert(t, &k, &v), BF_OK);
     }
-    unsigned char *saved = save(t, size);
+    unsigned char *saved = save_form(t, size);
     bf_table_destroy(t);
     bf_context_destroy(c);
     return saved;
@@ -157,7 +157,7 @@ static answers *answers_of(int threads, const bf_table_options *o, uint64_t spre
     ask(t, o, keys, a);
     make_queries(o, keys, spread, 4);
     assert_int_equal(bf_table_erase(t, &entries, &a->erased), BF_OK);
-    a->saved = save(t, &a->size);
+    a->saved = save_form(t, &a->size);
     bf_table_destroy(t);
     free(keys);
     free(values);

@@ -318,7 +318,7 @@ TEST(many_rows_stay_in_order) {
         if (i) begin_watch(&w, context, 0, 0);
         assert_int_equal(bf_table_insert(t, &to_keys, &to_values), BF_OK);
         if (i) end_watch(&w);
-        saved[i] = save(t, &sizes[i]);
+        saved[i] = save_form(t, &sizes[i]);
     }
     assert_int_equal(sizes[0], sizes[1]);
     assert_memory_equal(saved[0], saved[1], sizes[0]);
