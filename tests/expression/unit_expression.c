@@ -329,8 +329,7 @@ TEST(expressions_are_rounded_operation_by_operation) {
 
 /* ---- what is not needed ---------------------------------------------------------------------- */
 
-static void check_needs(bf_context *context, void *data) {
-    (void)data;
+TEST_ON_EVERY_CONTEXT(what_is_not_needed_does_not_fail) {
     static const struct {
         const char *text;
         bf_status status;
@@ -390,8 +389,6 @@ static void check_needs(bf_context *context, void *data) {
         }
     }
 }
-
-TEST(what_is_not_needed_does_not_fail) { on_every_context(check_needs, NULL); }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 

@@ -129,8 +129,7 @@ static const char *const results[][2] = {
     {"pow(2, n - n)", "1, 1, 1"},
 };
 
-static void look_at_results(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(functions_of_rows) {
     char found[ROWS * BF_VALUE_TEXT];
     for (size_t i = 0; i < sizeof results / sizeof *results; i++)
         for (int wide = 0; wide < 2; wide++) {
@@ -139,8 +138,6 @@ static void look_at_results(bf_context *context, void *unused) {
                 fail_msg("%s: %s, not %s", results[i][0], found, results[i][1]);
         }
 }
-
-TEST(functions_of_rows) { on_every_context(look_at_results, NULL); }
 
 /* ---- rounding -------------------------------------------------------------------------------- */
 
@@ -239,8 +236,7 @@ TEST(integers_that_do_not_fit) {
 
 static double (*const library[])(double) = {log, log2, log10, exp};
 
-static void look_at_library(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(functions_of_the_c_library) {
     static const char *const texts[] = {"log(x)", "log2(x)", "log10(x)", "exp(x)", "pow(x, x)"};
     static const char *const name = "x";
     static const bf_dtype of[] = {BF_F64, BF_F32, BF_I32};
@@ -278,8 +274,6 @@ static void look_at_library(bf_context *context, void *unused) {
         }
     }
 }
-
-TEST(functions_of_the_c_library) { on_every_context(look_at_library, NULL); }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 

@@ -136,15 +136,12 @@ static const char *const rounded_once[][2] = {
     {"n * 0x1p-1", "2"},
 };
 
-static void decimals(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(decimals_are_exact_or_rounded_once) {
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
         check(context, exact[i][0], scales, 0, exact[i][1]);
     for (size_t i = 0; i < sizeof rounded_once / sizeof *rounded_once; i++)
         check(context, rounded_once[i][0], scales, 0, rounded_once[i][1]);
 }
-
-TEST(decimals_are_exact_or_rounded_once) { on_every_context(decimals, NULL); }
 
 TEST(without_scales_numbers_are_doubles) {
     OWN(bf_context) *context = make_context(NULL, 1);
@@ -173,8 +170,7 @@ static int64_t some_units(uint64_t *seed) {
     return x / 64 % 2 ? -units : units;
 }
 
-static void rounding(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(every_number_is_rounded_once) {
     static int64_t units[MANY];
     static double found[MANY];
     uint64_t seed = 3;
@@ -194,8 +190,6 @@ static void rounding(bf_context *context, void *unused) {
                          divided(units[i], scale));
     }
 }
-
-TEST(every_number_is_rounded_once) { on_every_context(rounding, NULL); }
 
 TEST(reductions_have_the_scale) {
     static const int64_t x[] = {1, 25, -7}, y[] = {2, 40, 8};

@@ -137,8 +137,7 @@ static const char *const results[][2] = {
     {"coalesce(null, t)", "[rich] [] [B] [a]"},
 };
 
-static void look_at_results(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(strings_of_rows) {
     char found[400];
     for (size_t i = 0; i < sizeof results / sizeof *results; i++)
         for (int wide = 0; wide < 2; wide++) {
@@ -147,8 +146,6 @@ static void look_at_results(bf_context *context, void *unused) {
                 fail_msg("%s: %s, not %s", results[i][0], found, results[i][1]);
         }
 }
-
-TEST(strings_of_rows) { on_every_context(look_at_results, NULL); }
 
 /* ---- many rows ------------------------------------------------------------------------------- */
 
@@ -169,8 +166,7 @@ static int put_wanted(char *to, int i) {
 }
 
 /* Numbers as text, and what becomes of them. */
-static void look_at_many(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(many_rows) {
     static char bytes[MANY * 8];
     static int32_t offsets[MANY + 1];
     static const char *const name = "x";
@@ -199,8 +195,6 @@ static void look_at_many(bf_context *context, void *unused) {
         }
     }
 }
-
-TEST(many_rows) { on_every_context(look_at_many, NULL); }
 
 /* A zero byte is a byte as others are, but for the dot of a pattern. */
 TEST(zero_bytes) {

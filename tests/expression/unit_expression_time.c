@@ -109,13 +109,10 @@ static const char *const results[][2] = {
     {"n > 9 && month(d) == 11", "0"},
 };
 
-static void look_at_results(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(times_are_exact) {
     for (size_t i = 0; i < sizeof results / sizeof *results; i++)
         for (int wide = 0; wide < 2; wide++) check(context, results[i][0], wide, results[i][1]);
 }
-
-TEST(times_are_exact) { on_every_context(look_at_results, NULL); }
 
 static const struct {
     const char *text;
@@ -250,15 +247,12 @@ static void look_at_parts(bf_context *context, int scale, bool wide) {
 }
 
 /* Where data are few, a number of threads has one width for even scales, the other for odd ones. */
-static void look_at_all_parts(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(parts_are_those_of_the_calendar) {
     const int step = DATA_SHARE > 1 ? 2 : 1, threads = bf_context_threads(context);
     for (int scale = 0; scale <= BF_TIME_SCALE_MOST; scale++)
         for (int wide = (scale + threads) % step; wide < 2; wide += step)
             look_at_parts(context, scale, wide);
 }
-
-TEST(parts_are_those_of_the_calendar) { on_every_context(look_at_all_parts, NULL); }
 
 /* What the C library says of the same time of the first 400 years from 1970 on: all have the same
  * calendar. */
@@ -287,8 +281,7 @@ static const int64_t borders[] = {
 };
 
 /* The times of a border are a tile of their own. */
-static void look_at_borders(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(parts_are_exact_where_loops_end) {
     enum { NEAR = 99 };
     int64_t seconds[NEAR], found[NEAR];
     const char *const x = "x";
@@ -315,8 +308,6 @@ static void look_at_borders(bf_context *context, void *unused) {
         }
     }
 }
-
-TEST(parts_are_exact_where_loops_end) { on_every_context(look_at_borders, NULL); }
 
 /* A condition that is not met needs no part. */
 TEST(times_that_are_too_far_have_no_parts) {
@@ -377,8 +368,7 @@ static const struct {
     {"isnull(x)", BF_BOOL, BF_TIME_NONE, false},
 };
 
-static void look_at_any(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(a_column_without_a_value_is_what_it_meets) {
     static const char *const two[] = {"x", "d"};
     static const bf_dtype both[] = {BF_I64, BF_I64};
     static const unsigned char kinds[] = {BF_TIME_ANY, BF_TIME_DATE};
@@ -403,8 +393,6 @@ static void look_at_any(bf_context *context, void *unused) {
                      bf_expression_time(e), valid);
     }
 }
-
-TEST(a_column_without_a_value_is_what_it_meets) { on_every_context(look_at_any, NULL); }
 
 TEST(names_that_meet_times) {
     static const struct {

@@ -354,23 +354,21 @@ static void check_rows(bf_context *c, bf_dtype dtype, bf_order order, pattern p,
         }
 }
 
-static void rows_follow_their_keys(bf_context *c, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(rows_follow_their_keys) {
     for (int d = 0; d <= DTYPE_COUNT; d++) {
         pattern p = (pattern)(d % PATTERNS);
-        check_rows(c, dtype_of(d), orders[d % 3], p, d % 5 == 0 ? 140001 / DATA_SHARE : 777);
+        check_rows(context, dtype_of(d), orders[d % 3], p, d % 5 == 0 ? 140001 / DATA_SHARE : 777);
     }
 }
 
-static void elements_are_taken(bf_context *c, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(elements_are_taken) {
     static const int widths[] = {1, 2, 4, 8, 16};
     int64_t n = 100001 / DATA_SHARE;
     uint64_t seed = 3;
     make_values(BF_PAIR, NANS, n);
     for (int64_t i = 0; i < n; i++) store_bits(index_of + 8 * i, 8, next_random(&seed) % 5000);
     for (int w = 0; w < 5; w++) {
-        assert_int_equal(bf_cpu_order_backend.take(c, widths[w], values, index_of, n, sorted),
+        assert_int_equal(bf_cpu_order_backend.take(context, widths[w], values, index_of, n, sorted),
                          BF_OK);
         for (int64_t i = 0; i < n; i++)
             assert_memory_equal(sorted + i * widths[w],
@@ -406,12 +404,11 @@ static void check_search(bf_context *c, bf_dtype dtype, bf_order order, int64_t 
     }
 }
 
-static void wanted_elements_are_found(bf_context *c, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(wanted_elements_are_found) {
     static const int64_t sizes[] = {1, 2, 3, 7, 64, 301};
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (int s = 0; s < 6; s++)
-            check_search(c, dtype_of(d), orders[(d + s) % 3], sizes[s], d == 7 ? 5000 : 33);
+            check_search(context, dtype_of(d), orders[(d + s) % 3], sizes[s], d == 7 ? 5000 : 33);
 }
 
 static bool is_in_order(bf_context *c, bf_dtype dtype, bf_order order, int64_t n) {
@@ -420,8 +417,7 @@ static bool is_in_order(bf_context *c, bf_dtype dtype, bf_order order, int64_t n
     return is;
 }
 
-static void a_fall_is_seen_wherever_it_is(bf_context *c, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(a_fall_is_seen_wherever_it_is) {
     for (int d = 0; d < DTYPE_COUNT; d++) {
         bf_dtype dtype = dtype_of(d);
         size_t bytes = bf_dtype_size(dtype);
@@ -430,17 +426,17 @@ static void a_fall_is_seen_wherever_it_is(bf_context *c, void *unused) {
             make_values(dtype, NANS, n);
             memset(values, 0, 3 * bytes); /* a bool seldom is this */
             bf_order_lines lines = one_line(dtype, orders[o], values, n);
-            run_sort(c, &lines, sorted, NULL);
-            assert_true(is_in_order(c, dtype, orders[o], n));
-            assert_true(is_in_order(c, dtype, orders[o], 1));
+            run_sort(context, &lines, sorted, NULL);
+            assert_true(is_in_order(context, dtype, orders[o], n));
+            assert_true(is_in_order(context, dtype, orders[o], 1));
             char first[8], *end = sorted + (size_t)(n - 1) * bytes;
             memcpy(first, sorted, bytes);
             memcpy(sorted, end, bytes); /* the last one first, and the first one last */
-            assert_false(is_in_order(c, dtype, orders[o], n));
+            assert_false(is_in_order(context, dtype, orders[o], n));
             memcpy(sorted, first, bytes);
             memcpy(end, first, bytes);
-            assert_false(is_in_order(c, dtype, orders[o], n));
-            assert_true(is_in_order(c, dtype, orders[o], n - 1));
+            assert_false(is_in_order(context, dtype, orders[o], n));
+            assert_true(is_in_order(context, dtype, orders[o], n - 1));
         }
     }
 }
@@ -489,12 +485,11 @@ static void check_unique(bf_context *c, bf_dtype dtype, pattern p, int64_t n) {
     assert_true(load_bits(counts, 8) > 0);
 }
 
-static void different_keys_are_listed_and_counted(bf_context *c, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(different_keys_are_listed_and_counted) {
     for (int d = 0; d < DTYPE_COUNT; d++)
         for (pattern p = RANDOM; p < PATTERNS; p++) {
             int64_t n = p == RANDOM && d % 4 == 0 ? 140003 / DATA_SHARE : 1 + 37 * (int64_t)p;
-            check_unique(c, dtype_of(d), p, n);
+            check_unique(context, dtype_of(d), p, n);
         }
 }
 
@@ -570,13 +565,5 @@ TEST(a_watch_counts_the_bytes_and_cancels) {
         }
     }
 }
-
-#define ON_EVERY_CONTEXT(name)                                                                     \
-    TEST(name##_on_every_context) { on_every_context(name, NULL); }
-ON_EVERY_CONTEXT(rows_follow_their_keys)
-ON_EVERY_CONTEXT(elements_are_taken)
-ON_EVERY_CONTEXT(wanted_elements_are_found)
-ON_EVERY_CONTEXT(a_fall_is_seen_wherever_it_is)
-ON_EVERY_CONTEXT(different_keys_are_listed_and_counted)
 
 UNIT_TESTS(order_sort, NULL, NULL)

@@ -91,13 +91,10 @@ static void check_nan_at(bf_context *context, int64_t at) {
     assert_int_equal(v.as.i64, at == 6 ? 13 : 6);
 }
 
-static void check_nans(bf_context *context, void *unused) {
-    (void)unused;
+TEST_ON_EVERY_CONTEXT(the_first_nan_is_found) {
     for (int64_t at = 0; at < 4999; at += 1 + at / 3) check_nan_at(context, at);
     check_nan_at(context, 6);
 }
-
-TEST(the_first_nan_is_found) { on_every_context(check_nans, NULL); }
 
 TEST(no_values_no_extreme) {
     OWN(bf_context) *context = make_context(NULL, 1);

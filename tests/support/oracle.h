@@ -201,6 +201,12 @@ static inline void on_every_context(void (*check)(bf_context *, void *), void *d
 #endif
 }
 
+/* Begins a case that is tried on each of them. */
+#define TEST_ON_EVERY_CONTEXT(name)                                                                \
+    static void name##_on(bf_context *context, void *unused);                                      \
+    TEST(name) { on_every_context(name##_on, NULL); }                                              \
+    static void name##_on(bf_context *context, __attribute__((unused)) void *unused)
+
 /* The value of a float result as a double. */
 static inline double value_float(const bf_value *v) {
     return v->dtype == BF_F32 ? (double)v->as.f32 : v->as.f64;
