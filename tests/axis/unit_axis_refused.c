@@ -224,9 +224,7 @@ TEST(memory_that_is_missing) {
     bf_array out = {values, BF_F64, 2, {4, COLUMNS}, {1, 4}};
     bf_status status = BF_E_MEMORY;
     int failed = 0;
-#ifdef SANITIZED
-    skip();
-#endif
+    needs_failing_malloc();
     for (; status == BF_E_MEMORY; failed++) {
         OWN(bf_context) *fresh = make_context(NULL, 1);
         soil();
