@@ -42,7 +42,7 @@ units_form formula_form(const bf_expression *e) {
     return (units_form){bf_expression_dtype(e), bf_expression_scale(e), bf_expression_time(e)};
 }
 
-int formula_refuse_strings(const char *file, const char *option, const char *text) {
+static int refuse_strings(const char *file, const char *option, const char *text) {
     return fail(EXIT_DATA, file, "%s: the results of '%s' are strings, not numbers", option, text);
 }
 
@@ -65,7 +65,7 @@ int formula_parse(formula *x) {
         return rows_refuse_digits(x->file, x->option, x->context);
     if (st != BF_OK) return fail_text(st, x->context, x->file, x->option, x->text, position);
     return bf_expression_is_string(x->parsed) && !x->strings
-               ? formula_refuse_strings(x->file, x->option, x->text)
+               ? refuse_strings(x->file, x->option, x->text)
                : EXIT_DONE;
 }
 

@@ -44,10 +44,7 @@ int formula_parse(formula *x);
 /* What the results of an expression are. */
 units_form formula_form(const bf_expression *e);
 
-/* Refuses an expression because its results are strings. */
-int formula_refuse_strings(const char *file, const char *option, const char *text);
-
-/* Refuses one whose results are no bools. */
+/* Refuses an expression whose results are no bools. */
 int formula_check_condition(const formula *x);
 
 bool formula_uses(const formula *x, int column);

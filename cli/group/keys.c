@@ -68,7 +68,8 @@ static bf_status take_column(const bf_dictionary *d, int i, bf_dtype dtype, cons
     return st == BF_OK ? keys_make(c, dtype, n) : st;
 }
 
-bf_status keys_take(const numbered *x, int i, const bf_array *numbers, keys_column *c) {
+/* Takes column i of the n keys that have these numbers (BF_I64). */
+static bf_status take_numbered(const numbered *x, int i, const bf_array *numbers, keys_column *c) {
     return take_column(x->dictionary, i, column_of(x, i)->form.dtype, numbers, numbers->shape[0],
                        c);
 }
@@ -222,7 +223,7 @@ static bf_status encode_again(const numbered *x, bf_dictionary *d, const units_f
     int64_t *numbers = list_numbers(x->part[0].groups, &st), *encoded = NULL;
     const bf_array old = bf_array_of(BF_I64, numbers, n);
     for (int i = 0; i < keys && st == BF_OK; i++) {
-        st = keys_take(x, i, &old, &all[i]);
+        st = take_numbered(x, i, &old, &all[i]);
         if (st == BF_OK) st = keys_bring_column(&all[i], keys_form(x, i), to[i]);
         columns[i] = &all[i].column;
     }

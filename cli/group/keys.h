@@ -15,10 +15,8 @@ typedef struct keys_column {
     bf_column column; /* shows one of these */
 } keys_column;
 
-/* Takes column i of the n keys that have these numbers (BF_I64). Free it in either case. */
-bf_status keys_take(const numbered *x, int i, const bf_array *numbers, keys_column *c);
-
-/* Takes column i, of this dtype, of all that a dictionary has, in the order of their numbers. */
+/* Takes column i, of this dtype, of all that a dictionary has, in the order of their numbers. Free
+ * it in either case. */
 bf_status keys_take_all(const bf_dictionary *d, int i, bf_dtype dtype, keys_column *c);
 
 /* Makes a column of what it has: bytes, offsets and known, of n keys. */

@@ -1,13 +1,15 @@
 #include "input/kinds.h"
 
-bf_dtype rows_dtype_at(const rows *r, int k) {
+/* The dtype of what the reader has at place k. */
+static bf_dtype dtype_at(const rows *r, int k) {
     const int i = __builtin_ctz(r->can[k]);
     return i < TEXT_CANDIDATES ? rows_candidate(r, i) : BF_NONE;
 }
 
-bool rows_has_strings_at(const rows *r, int k) {
+/* Are strings wanted of it? */
+static bool has_strings_at(const rows *r, int k) {
     const text_input *t = r->source.text;
-    return t && (t->layout.kinds[k] & TEXT_STRINGS_TOO || rows_dtype_at(r, k) == BF_NONE);
+    return t && (t->layout.kinds[k] & TEXT_STRINGS_TOO || dtype_at(r, k) == BF_NONE);
 }
 
 int rows_candidates(const rows *r) {
@@ -25,7 +27,7 @@ void rows_rule_out(rows *r, int column, unsigned candidates) {
     r->can[rows_at(r, column)] &= ~candidates;
 }
 
-bf_dtype rows_dtype(const rows *r, int column) { return rows_dtype_at(r, rows_at(r, column)); }
+bf_dtype rows_dtype(const rows *r, int column) { return dtype_at(r, rows_at(r, column)); }
 
 int rows_scale(const rows *r, int column) {
     const bf_dtype dtype = rows_dtype(r, column);
@@ -58,9 +60,7 @@ void rows_take_doubles(rows *r, int column) {
     rows_rule_out(r, column, CAN_I64 | CAN_U64 | CAN_I128);
 }
 
-bool rows_has_strings(const rows *r, int column) {
-    return rows_has_strings_at(r, rows_at(r, column));
-}
+bool rows_has_strings(const rows *r, int column) { return has_strings_at(r, rows_at(r, column)); }
 
 int rows_column_of(const rows *r, const char *item) {
     const int found = r->source.text ? text_layout_column(&r->source.text->layout, item) : -1;
@@ -147,9 +147,9 @@ void rows_set_forms(rows *r) {
     for (int k = 0; k < r->held; k++) {
         r->units[k].wide = text_unit_is_wide(r->can[k]);
         const bool strings =
-            rows_has_strings_at(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
+            has_strings_at(r, k) || (!r->options.settled && r->can[k] & TEXT_CAN_STRINGS);
         r->forms[k] = strings ? TEXT_STRINGS : 0;
-        if (r->options.settled && rows_dtype_at(r, k) == BF_NONE) continue;
+        if (r->options.settled && dtype_at(r, k) == BF_NONE) continue;
         for (int i = 0; i < text_candidates(l); i++)
             if (r->can[k] & 1u << i && (!r->options.settled || (r->forms[k] & ~TEXT_STRINGS) == 0))
                 r->forms[k] |= (unsigned char)text_candidate_form(l, i);

@@ -8,10 +8,6 @@
 /* Where the reader has a column. */
 static inline int rows_at(const rows *r, int column) { return r->place[column]; }
 
-/* The dtype of what the reader has there, and whether strings are wanted of it. */
-bf_dtype rows_dtype_at(const rows *r, int k);
-bool rows_has_strings_at(const rows *r, int k);
-
 /* Sets the forms that chunks shall hold: all that a column can have, or that of its dtype. */
 void rows_set_forms(rows *r);
 

@@ -261,7 +261,9 @@ static int check_line(const options *o, bf_reduction op) {
     return fail(EXIT_USAGE, NULL, "two files are needed, not %d", o->file_count);
 }
 
-int pairs_run(const options *o, bf_reduction op) {
+/* Runs a command whose operands are the FILEs of the options, or the columns of one; op: BF_SLOPE
+ * tells of a line. */
+static int run_pairs(const options *o, bf_reduction op) {
     int code = check_line(o, op);
     if (code != EXIT_DONE) return code;
     if (many_asked(o)) return many_run(o, op);
@@ -286,7 +288,7 @@ static int run_listed(options *o, bf_reduction op, const char *weights) {
         return fail(EXIT_USAGE, o->weights, "there is no such file, and a column needs --column");
     if (asprintf(&both, "%s,%s", *list, weights) < 0) return fail_memory(NULL);
     *list = both;
-    const int code = pairs_run(o, op);
+    const int code = run_pairs(o, op);
     free(both);
     return code;
 }
@@ -304,7 +306,7 @@ int pairs_run_weighted(const options *o, bf_reduction op) {
     if (!file) return run_listed(&own, weighted, values_column(o->weights));
     own.files = files;
     own.file_count = 2;
-    return o->expression ? run_listed(&own, weighted, "b") : pairs_run(&own, weighted);
+    return o->expression ? run_listed(&own, weighted, "b") : run_pairs(&own, weighted);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -318,7 +320,7 @@ int cmd_pairs(int argc, char **argv) {
     while (commands[i].op != op) i++;
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
     code = condition_open(&c, &o);
-    if (code == EXIT_DONE) code = pairs_run(&o, op);
+    if (code == EXIT_DONE) code = run_pairs(&o, op);
     condition_close(c);
     return code;
 }

@@ -45,8 +45,10 @@ void *ranks_allocate(size_t bytes) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-void ranks_exchange(const void *to, const int64_t to_bytes[], void *from,
-                    const int64_t from_bytes[]) {
+/* Sends to every rank the next to_bytes[rank] bytes of `to`, and receives from_bytes[rank] bytes
+ * from each into `from`, in their order. */
+static void exchange(const void *to, const int64_t to_bytes[], void *from,
+                     const int64_t from_bytes[]) {
     if (carrier.exchange(carrier.arg, to, to_bytes, from, from_bytes) != 0) lose_ranks();
 }
 
@@ -62,7 +64,7 @@ void ranks_gather(const void *mine, void *all, int64_t bytes) {
     int64_t *sizes = ranks_allocate(n * sizeof *sizes);
     for (size_t i = 0; i < n; i++) memcpy(to + i * (size_t)bytes, mine, (size_t)bytes);
     for (size_t i = 0; i < n; i++) sizes[i] = bytes;
-    ranks_exchange(to, sizes, all, sizes);
+    exchange(to, sizes, all, sizes);
     free(sizes);
     free(to);
 }
@@ -76,7 +78,7 @@ char *ranks_collect(const void *mine, int64_t bytes, int64_t sizes[]) {
     char *from = receives ? ranks_allocate((size_t)all) : NULL;
     to[0] = bytes;
     if (together)
-        ranks_exchange(mine, to, from, receives ? sizes : none);
+        exchange(mine, to, from, receives ? sizes : none);
     else
         memcpy(from, mine, (size_t)bytes);
     free(none);
@@ -93,7 +95,7 @@ void ranks_share_words(int64_t *words, int64_t first, int64_t end) {
     ranks_gather(&size, sizes, sizeof size);
     for (size_t i = 0; i < n; i++) to_sizes[i] = size;
     for (size_t i = 0; i < n; i++) memcpy(to + i * mine, words + first, mine);
-    ranks_exchange(to, to_sizes, words, sizes);
+    exchange(to, to_sizes, words, sizes);
     free(to);
     free(sizes);
 }

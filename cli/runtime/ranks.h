@@ -28,11 +28,6 @@ int ranks_count(void);
 /* Receives `bytes` bytes from every rank, in their order. */
 void ranks_gather(const void *mine, void *all, int64_t bytes);
 
-/* Sends to every rank the next to_bytes[rank] bytes of `to`, and receives from_bytes[rank] bytes
- * from each into `from`, in their order. */
-void ranks_exchange(const void *to, const int64_t to_bytes[], void *from,
-                    const int64_t from_bytes[]);
-
 /* Returns, on rank 0, the bytes of all ranks in their order, to be freed, and how many each sent;
  * on others NULL. */
 char *ranks_collect(const void *mine, int64_t bytes, int64_t sizes[]);

@@ -174,14 +174,17 @@ static int write_rows(part *p, FILE *f, const char *total, const char *file, con
     return code;
 }
 
-int part_add(part *p, FILE *f, const char *row, const char *total, const char *file,
-             const options *o) {
+/* Adds a row; writes what was gathered if it is enough. The total counts where the width of columns
+ * is found. */
+static int add_row(part *p, FILE *f, const char *row, const char *total, const char *file,
+                   const options *o) {
     const int code = take_row(p, row);
     const bool full = p->sheet.rows == ROWS || p->bytes > p->most;
     return code == EXIT_DONE && full ? write_rows(p, f, total, file, o) : code;
 }
 
-int part_end(part *p, FILE *f, const char *total, const char *file, const options *o) {
+/* Writes what is left, and the total. */
+static int end_part(part *p, FILE *f, const char *total, const char *file, const options *o) {
     int code = write_rows(p, f, total, file, o);
     if (code != EXIT_DONE || !total) return code;
     code = take_row(p, total);
@@ -198,7 +201,7 @@ int part_put_records(part *p, FILE *f, records *rows, int64_t most, const char *
     for (int64_t n = 0; code == EXIT_DONE && !ferror(f) && (most <= 0 || n < most); n++) {
         code = records_next(rows, &row, &bytes);
         if (code != EXIT_DONE || !row) break;
-        code = part_add(p, f, row, total, file, o);
+        code = add_row(p, f, row, total, file, o);
     }
-    return code == EXIT_DONE ? part_end(p, f, total, file, o) : code;
+    return code == EXIT_DONE ? end_part(p, f, total, file, o) : code;
 }

@@ -47,16 +47,9 @@ typedef struct part {
 int part_open(part *p, const char *const names[], const bool strings[], int count, int64_t most);
 void part_close(part *p);
 
-/* Adds a row; writes what was gathered if it is enough. total (NULL: there is none) is the last
- * row, which counts where the width of columns is found. */
-int part_add(part *p, FILE *f, const char *row, const char *total, const char *file,
-             const options *o);
-
-/* Adds the rows of all records, or the first `most` (0: all), and ends. */
+/* Adds the rows of all records, or the first `most` (0: all), and ends. total (NULL: there is none)
+ * is the last row. */
 int part_put_records(part *p, FILE *f, records *rows, int64_t most, const char *total,
                      const char *file, const options *o);
-
-/* Writes what is left, and the total. */
-int part_end(part *p, FILE *f, const char *total, const char *file, const options *o);
 
 #endif

@@ -124,11 +124,6 @@ void side_pairs_close(side_pairs *p) {
     p->sorter = NULL;
 }
 
-int side_pairs_add(side_pairs *p, const uint64_t pairs[], int64_t n) {
-    const bf_array array = bf_array_of(BF_PAIR, (void *)(uintptr_t)pairs, n);
-    return end_pairs(p, bf_sorter_add(p->sorter, &array, NULL));
-}
-
 int side_pairs_next(side_pairs *p, uint64_t pairs[], int64_t most, int64_t *n) {
     const bf_array array = bf_array_of(BF_PAIR, pairs, most);
     return end_pairs(p, bf_sorter_next(p->sorter, &array, NULL, n));
@@ -147,7 +142,8 @@ typedef struct joining {
 } joining;
 
 static int add_pairs(joining *j) {
-    const int code = side_pairs_add(j->pairs, j->some, j->n);
+    const bf_array array = bf_array_of(BF_PAIR, j->some, j->n);
+    const int code = end_pairs(j->pairs, bf_sorter_add(j->pairs->sorter, &array, NULL));
     j->n = 0;
     return code;
 }

@@ -33,7 +33,6 @@ typedef struct side_pairs {
  * destroys the context. */
 int side_pairs_open(side_pairs *p, bf_context *context, int64_t memory, const char *file);
 void side_pairs_close(side_pairs *p);
-int side_pairs_add(side_pairs *p, const uint64_t pairs[], int64_t n);
 /* Gives the next pairs in order, up to `most`; *n is 0 at the end. */
 int side_pairs_next(side_pairs *p, uint64_t pairs[], int64_t most, int64_t *n);
 
