@@ -6,11 +6,11 @@ BITFOLD_SEED: the first one's seed.
 A failure prints the seed that alone repeats it.
 """
 
-import ctypes
+import copy
 import math
 import os
 import unittest
-from ctypes import byref, c_double, c_int, c_size_t, c_void_p
+from ctypes import byref
 
 import numpy as np
 
@@ -26,12 +26,6 @@ CASES = int(os.environ.get("BITFOLD_CASES", "300"))
 SEED = int(os.environ.get("BITFOLD_SEED", "0"))
 THREADS = (1, 2, 3, 8)
 BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
-lib.bf_quantiles_save_size.restype = c_size_t
-for name in ("save", "absorb", "merge", "next", "result", "destroy"):
-    getattr(lib, "bf_quantiles_" + name).argtypes = [c_void_p, c_void_p][: 2 - (name == "destroy")]
-lib.bf_quantiles_save_size.argtypes = [c_void_p]
-lib.bf_quantiles_create.argtypes = [c_void_p, c_int, c_void_p, c_int, c_void_p, c_void_p]
-lib.bf_quantiles_load.argtypes = [c_void_p, c_void_p, c_size_t, c_void_p]
 
 
 # ---- the oracle -----------------------------------------------------------------------------------
@@ -210,52 +204,15 @@ def medians_are(p, length=0):
     return held(p.dtype) if p.dtype in FLOATS or length % 2 else np.dtype("f8")
 
 
-class Passes:
-    """A bf_quantiles, from its saved form."""
-
-    def __init__(self, context, p, saved=None):
-        self.context, self.p, self.handle = context, p, c_void_p()
-        if saved:
-            context._call(lib.bf_quantiles_load, context._handle, saved, c_size_t(len(saved)), byref(self.handle))
-
-    @classmethod
-    def looking_for(cls, q, context, p, options):
-        new = cls(context, p)
-        context._call(
-            lib.bf_quantiles_create, context._handle, bitfold.DTYPES[p.dtype], (c_double * len(q))(*q),
-            len(q), byref(options), byref(new.handle),
-        )  # fmt: skip
-        return new
-
-    def __del__(self):
-        lib.bf_quantiles_destroy(self.handle)
-
-    def copy(self):
-        saved = ctypes.create_string_buffer(lib.bf_quantiles_save_size(self.handle))
-        self.context._call(lib.bf_quantiles_save, self.handle, saved)
-        return Passes(self.context, self.p, saved)
-
-    def absorb(self, x):
-        view = View(x, self.p.named.get("dtype"))
-        self.context._call(lib.bf_quantiles_absorb, self.handle, byref(view.array))
-
-    def merge(self, other):
-        self.context._call(lib.bf_quantiles_merge, self.handle, other.handle)
-
-    def is_done(self):
-        """Ends the pass."""
-        done = c_int()
-        self.context._call(lib.bf_quantiles_next, self.handle, byref(done))
-        return done.value
-
-    def results(self, method, m):
-        kind, values = quantiles_are(self.p, method), (bitfold._library.Value * m)()
-        self.context._call(lib.bf_quantiles_result, self.handle, values)
-        kinds = [held(bitfold._arrays.NAMES[v.dtype]) for v in values]
-        found = [np.frombuffer(bytes(v.as_), of)[0] for v, of in zip(values, kinds)]
-        if kind == held(self.p.dtype):
-            return np.array(found, kind)
-        return np.array([number(v, self.p.dtype if of == held(self.p.dtype) else "f64") for v, of in zip(found, kinds)], kind)
+def results_of(q, p, method):
+    """The results of a bitfold.Quantiles, to the bit."""
+    kind, values = quantiles_are(p, method), (bitfold._library.Value * q.info().results)()
+    q._context._call(lib.bf_quantiles_result, q._handle, values)
+    kinds = [held(bitfold._arrays.NAMES[v.dtype]) for v in values]
+    found = [np.frombuffer(bytes(v.as_), of)[0] for v, of in zip(values, kinds)]
+    if kind == held(p.dtype):
+        return np.array(found, kind)
+    return np.array([number(v, p.dtype if of == held(p.dtype) else "f64") for v, of in zip(found, kinds)], kind)
 
 
 class Random(unittest.TestCase):
@@ -566,17 +523,14 @@ class Random(unittest.TestCase):
         """Quantiles of data that are read again: in chunks, of objects that are saved and merged."""
         line, q = self.one_line(p), self.quantiles(p, [p.x.size])
         method = str(p.rng.choice(METHODS))
-        options = bitfold._order._options(nan=p.nan, method=method)
-        whole, done = Passes.looking_for(q, self.context, p, options), False
-        while not done:
+        whole = bitfold.Quantiles(p.dtype, q, method=method, nan=p.nan, context=self.context)
+        while not whole.done:
             cuts = [0, *sorted(int(i) for i in p.rng.integers(0, len(line) + 1, int(p.rng.integers(0, 4)))), len(line)]
-            parts = [whole.copy() for _ in range(2)]
+            parts = [copy.copy(whole) for _ in range(2)]
             for k in p.rng.permutation(len(cuts) - 1):
-                parts[k % 2].absorb(line[cuts[k] : cuts[k + 1]])
-            whole.merge(parts[1].copy())
-            whole.merge(parts[0])
-            done = whole.is_done()
-        self.check_quantiles(p, [line], (), method, q, lambda: whole.results(method, len(q)), what)
+                parts[k % 2].absorb(line[cuts[k] : cuts[k + 1]], **p.named)
+            whole.merge(copy.copy(parts[1])).merge(parts[0]).next()
+        self.check_quantiles(p, [line], (), method, q, lambda: results_of(whole, p, method), what)
 
     CHECKS = (check_sort, check_sort, check_in_place, check_top, check_statistics, check_statistics,
               check_segments, check_index, check_places, check_unique, check_rows, check_passes,
