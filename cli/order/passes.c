@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* strdup */
 #include "order/passes.h"
 
 #include "memory/hardware.h"
@@ -7,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Numbers of text may take so many times the bytes of their digits. Up to SMALL bytes of an array
  * are sooner copied than counted. */
@@ -18,7 +16,7 @@ enum { TEXT_GROWTH = 4, SMALL = 1 << 20 };
 int passes_open(passes *x, const question *q, output *out) {
     const options *o = q->options;
     const bool median = q->kind == ORDER_MEDIAN;
-    *x = (passes){.question = q, .output = out, .first = -1};
+    *x = (passes){.question = q, .output = out};
     x->search = (quantiles_search){.options = o,
                                    .context = q->context,
                                    .work = &x->work,
@@ -82,30 +80,16 @@ static int answer_column(const passes *x, const quantiles *q, int k, answer *a) 
     return code;
 }
 
-/* names NULL: it has one column. */
-static int answer_columns(const passes *x, const quantiles *q, const char *file, char **names,
+static int answer_columns(const passes *x, const quantiles *q, const char *file, const columns *c,
                           double began) {
     int code = EXIT_DONE;
     const double seconds = progress_clock() - began;
     for (int k = 0; k < q->columns && code == EXIT_DONE; k++) {
-        answer a = {.file = file, .column = names ? names[k] : NULL, .seconds = seconds};
+        answer a = {
+            .file = file, .column = c->count > 1 ? c->of[k].name : NULL, .seconds = seconds};
         code = answer_column(x, q, k, &a);
     }
     return ranks_agree(code);
-}
-
-static void drop_names(char **names, int n) {
-    for (int k = 0; names && k < n; k++) free(names[k]);
-    free(names);
-}
-
-/* The names of columns, if there are several. */
-static int take_names(const rows *r, char ***names) {
-    *names = r->columns > 1 ? calloc((size_t)r->columns, sizeof **names) : NULL;
-    bool good = r->columns == 1 || *names;
-    for (int k = 0; *names && k < r->columns; k++)
-        good = ((*names)[k] = rows_column_name(r, k)) != NULL && good;
-    return good ? EXIT_DONE : fail_memory(r->source.name);
 }
 
 static void tell_speed(const passes *x, const quantiles *q, const rows *r, double began) {
@@ -114,35 +98,6 @@ static void tell_speed(const passes *x, const quantiles *q, const rows *r, doubl
     if (!x->question->options->stats || bytes < 0) return;
     inform(r->source.name, "%" PRId64 " bytes, read %d times in %.6f s: %.2f GB/s", bytes, q->pass,
            seconds, seconds > 0 ? 1e-9 * (double)bytes * q->pass / seconds : 0);
-}
-
-/* ---- totals ---------------------------------------------------------------------------------- */
-
-/* Takes from the first file what the others must have, too. */
-static int begin_total(passes *x, const quantiles_input *in, char ***names) {
-    x->forms = malloc((size_t)in->columns * sizeof *x->forms);
-    if (!x->forms) return fail_memory(in->name);
-    for (int k = 0; k < in->columns; k++) x->forms[k] = quantiles_form(in, k);
-    x->first = (int)(in - x->inputs);
-    x->names = *names;
-    *names = NULL;
-    return EXIT_DONE;
-}
-
-static int match_total(const passes *x, const quantiles_input *in) {
-    const quantiles_input *first = &x->inputs[x->first];
-    if (in->columns != first->columns)
-        return fail(EXIT_DATA, in->name, "cannot make a total: this has %d columns, %s has %d",
-                    in->columns, first->name, first->columns);
-    for (int k = 0; k < in->columns; k++) {
-        const units_form form = quantiles_form(in, k);
-        if (units_join(&x->forms[k], form)) continue;
-        fail(EXIT_DATA, in->name, "cannot make a total of different dtypes: this is %s, %s is %s",
-             bf_dtype_name(form.dtype), first->name, bf_dtype_name(x->forms[k].dtype));
-        hint("--dtype f64 reads all text as f64");
-        return EXIT_DATA;
-    }
-    return EXIT_DONE;
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -154,22 +109,27 @@ static int check_columns(const passes *x, const quantiles_input *in) {
                : EXIT_DONE;
 }
 
+/* Its columns have their forms when all is read. */
+static int add_to_total(passes *x, const quantiles_input *in, columns *c) {
+    for (int k = 0; k < c->count; k++) c->of[k].form = quantiles_form(in, k);
+    return columns_append(&x->total, c, in->name, x->question->options->files[0]);
+}
+
 int passes_answer(passes *x, quantiles_input *in, double began) {
     quantiles q = {.columns = 0};
-    char **names = NULL;
+    columns c = {.count = 0};
     const bool total = x->question->options->total;
     int code = check_columns(x, in);
-    if (code == EXIT_DONE) code = take_names(&in->rows, &names);
+    if (code == EXIT_DONE) code = columns_begin(&c, &in->rows);
     code = ranks_agree(code);
     if (code == EXIT_DONE) code = quantiles_find(&q, &x->search, in, 1);
-    if (code == EXIT_DONE && total && x->first >= 0) code = ranks_agree(match_total(x, in));
+    if (code == EXIT_DONE && total) code = ranks_agree(add_to_total(x, in, &c));
     if (code == EXIT_DONE) {
         tell_speed(x, &q, &in->rows, began);
-        code = answer_columns(x, &q, in->name, names, began);
+        code = answer_columns(x, &q, in->name, &c, began);
     }
     quantiles_free(&q);
-    if (code == EXIT_DONE && total && x->first < 0) code = ranks_agree(begin_total(x, in, &names));
-    drop_names(names, in->columns);
+    columns_close(&c);
     if (code == EXIT_DONE && total)
         quantiles_keep(in);
     else
@@ -180,15 +140,14 @@ int passes_answer(passes *x, quantiles_input *in, double began) {
 int passes_answer_total(passes *x, double began) {
     quantiles q = {.columns = 0};
     int code = quantiles_find(&q, &x->search, x->inputs, x->count);
-    if (code == EXIT_DONE) code = answer_columns(x, &q, "total", x->names, began);
+    if (code == EXIT_DONE) code = answer_columns(x, &q, "total", &x->total, began);
     quantiles_free(&q);
     return code;
 }
 
 void passes_close(passes *x, int code) {
     for (int i = 0; i < x->count; i++) quantiles_close(&x->inputs[i]);
-    drop_names(x->names, x->names ? x->inputs[x->first].columns : 0);
-    free(x->forms);
+    columns_close(&x->total);
     free(x->inputs);
     work_close(&x->work, code);
 }

@@ -4,6 +4,7 @@
 #define BITFOLD_CLI_ORDER_PASSES_H
 
 #include "order/answer.h"
+#include "order/columns.h"
 #include "work/quantiles.h"
 
 typedef struct passes {
@@ -14,9 +15,7 @@ typedef struct passes {
     spool_limit limit;       /* for pipes that are read again */
     quantiles_input *inputs; /* one for each FILE */
     int count;               /* so many were opened */
-    int first;               /* for --total: the first that was read, -1: none yet */
-    units_form *forms; /* the forms of its columns, which hold those of the others so far, too */
-    char **names;      /* their names, if there are several */
+    columns total;           /* for --total: the columns of all, without numbers */
 } passes;
 
 int passes_open(passes *x, const question *q, output *out);
