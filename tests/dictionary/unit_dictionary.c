@@ -2,6 +2,7 @@
  * oracle that compares the columns of rows one by one.
  * Builds: release, asan, tsan. */
 #include "tests/support/failing_malloc.h"
+#include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/unit.h"
 
@@ -189,13 +190,6 @@ static void find_answer(unsigned used, int64_t n) {
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-static bf_context *context_of(int threads) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
-                     BF_OK);
-    return c;
-}
-
 static bf_dictionary *dictionary_of(bf_context *context, unsigned used) {
     bf_dtype columns[COLUMNS];
     bf_dictionary *d = NULL;
@@ -229,7 +223,7 @@ TEST(every_key_has_its_number_and_rank) {
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 4 ? 1 : 5)
         for (int threads = 1; threads <= 4; threads += 3) {
             const int64_t n = used % 2 ? ROWS : ROWS / 3;
-            OWN(bf_context) *context = context_of(threads);
+            OWN(bf_context) *context = make_context(NULL, threads);
             OWN(bf_dictionary) *d = dictionary_of(context, used);
             find_answer(used, n);
             for (int64_t at = 0, some; at < n; at += some) {
@@ -247,7 +241,7 @@ static void check_cycle(int count, const bf_dtype kinds[], const bf_column *cons
                         int64_t different) {
     static int64_t given[1 << 17];
     for (int threads = SEVERAL_THREADS ? 4 : 1; threads <= 4; threads += 3) {
-        OWN(bf_context) *context = context_of(threads);
+        OWN(bf_context) *context = make_context(NULL, threads);
         OWN(bf_dictionary) *d = NULL;
         const bf_array out = bf_array_of(BF_I64, given, n);
         assert_int_equal(bf_dictionary_create(context, count, kinds, &d), BF_OK);
@@ -305,7 +299,7 @@ TEST(columns_are_given_back) {
     static int64_t found[ROWS], some[3] = {2, 0, 2};
     static char there[ROWS];
     const unsigned used = 0x3d; /* without the floats, whose -0 becomes +0 */
-    OWN(bf_context) *context = context_of(2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     OWN(bf_dictionary) *d = dictionary_of(context, used), *lone = dictionary_of(context, 1);
     find_answer(used, ROWS);
     encode(d, used, 0, ROWS, BF_I64);
@@ -342,7 +336,7 @@ TEST(columns_are_given_back) {
 TEST(floats_are_given_back_as_keys) {
     double in[] = {-0.0, NAN, -NAN, 0.0, 2}, values[3];
     int64_t out[5];
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     OWN(bf_dictionary) *d = dictionary_of(context, 2);
     const bf_array x = bf_array_of(BF_F64, in, 5), y = bf_array_of(BF_I64, out, 5);
     const bf_array keys = bf_array_of(BF_F64, values, 3);
@@ -354,7 +348,7 @@ TEST(floats_are_given_back_as_keys) {
 }
 
 TEST(finding_adds_nothing) {
-    OWN(bf_context) *context = context_of(2);
+    OWN(bf_context) *context = make_context(NULL, 2);
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 3 : 25) {
         OWN(bf_dictionary) *d = dictionary_of(context, used);
         find_answer(used, ROWS);
@@ -373,7 +367,7 @@ TEST(finding_adds_nothing) {
 }
 
 TEST(merged_keys_have_both_numbers) {
-    OWN(bf_context) *context = context_of(2), *other = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 2), *other = make_context(NULL, 1);
     for (unsigned used = 1; used < 1u << COLUMNS; used += used < 8 ? 2 : 24) {
         static int64_t both[ROWS];
         OWN(bf_dictionary) *a = dictionary_of(context, used), *b = dictionary_of(other, used);
@@ -393,7 +387,7 @@ TEST(without_memory_a_dictionary_stays) {
     needs_failing_malloc();
     for (unsigned used = 1; used < 4; used += 2)
         for (long k = 0, more = 1; more; k++) {
-            OWN(bf_context) *context = context_of(1);
+            OWN(bf_context) *context = make_context(NULL, 1);
             OWN(bf_dictionary) *d = dictionary_of(context, used);
             view v;
             encode(d, used, 0, 500, BF_I64);
@@ -415,7 +409,7 @@ TEST(without_memory_a_dictionary_stays) {
 }
 
 TEST(a_cancelled_call_leaves_no_key) {
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     OWN(bf_dictionary) *d = dictionary_of(context, 1);
     const int32_t offsets[] = {0, 0};
     const uint8_t none = 0;
@@ -438,7 +432,7 @@ TEST(a_cancelled_call_leaves_no_key) {
 }
 
 TEST(bad_input_is_refused) {
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     OWN(bf_dictionary) *d = dictionary_of(context, 1), *other = NULL;
     int32_t offsets[] = {0, 2, 1, 3};
     int64_t out[3];

@@ -18,13 +18,6 @@ static double values[ROWS];
 static const bf_aggregate aggregates[AGGREGATES] = {
     {BF_SUM, BF_F64}, {BF_VAR, BF_F64}, {BF_MIN, BF_F64}};
 
-static bf_context *context_of(int threads) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
-                     BF_OK);
-    return c;
-}
-
 static bf_groups *groups_of(bf_context *context) {
     bf_groups *g = NULL;
     bf_groups_options o =
@@ -88,7 +81,7 @@ static int make_rows(void **state) {
 
 /* Absorbs or merges with ever more allocations before one fails, until none does. */
 static void fail_everywhere(int threads, int64_t n, bool merge) {
-    OWN(bf_context) *context = context_of(threads);
+    OWN(bf_context) *context = make_context(NULL, threads);
     OWN(bf_groups) *g = groups_of(context), *before = groups_of(context),
                    *more = groups_of(context);
     assert_int_equal(absorb(g, 0, FEW / 2), BF_OK);
@@ -116,11 +109,11 @@ TEST_WITH(a_failure_leaves_groups_as_they_were, make_rows, NULL) {
 }
 
 TEST_WITH(threads_and_chunks_change_no_bit, make_rows, NULL) {
-    OWN(bf_context) *one = context_of(1);
+    OWN(bf_context) *one = make_context(NULL, 1);
     OWN(bf_groups) *g = groups_of(one);
     if (!SEVERAL_THREADS) assert_int_equal(absorb(g, 0, ROWS), BF_OK);
     for (int threads = CASE_STEP > 1 ? 8 : 2; threads <= 8; threads *= 4) {
-        OWN(bf_context) *context = context_of(threads);
+        OWN(bf_context) *context = make_context(NULL, threads);
         OWN(bf_groups) *h = groups_of(context);
         for (int64_t at = 0, n; at < ROWS; at += n) {
             n = CHUNK < ROWS - at ? CHUNK : ROWS - at;
@@ -137,7 +130,7 @@ TEST_WITH(threads_and_chunks_change_no_bit, make_rows, NULL) {
 static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span, bool far) {
     static int64_t wide[NEAR], sorted[NEAR], listed[NEAR], counts[NEAR];
     static int32_t narrow[NEAR];
-    OWN(bf_context) *context = context_of(threads);
+    OWN(bf_context) *context = make_context(NULL, threads);
     OWN(bf_groups) *g = NULL;
     uint64_t seed = span;
     int64_t n = 0;
@@ -198,7 +191,7 @@ TEST(ranks_are_in_the_order_of_keys) {
 }
 
 TEST(wrong_arguments_are_refused) {
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     bf_groups *g = NULL;
     bf_pairs *pairs = NULL;
     bf_array a = bf_array_of(BF_U32, keys, 10), bad = a;

@@ -221,9 +221,7 @@ TEST(groups_have_the_results_of_their_rows) {
         for (int v = 0; v < 2; v++)
             make_values(dtype, d % 2 ? KIND_FULL : KIND_NARROW, &rng, values[v], ROWS);
         for (int i = 0; i < 4; i++) {
-            OWN(bf_context) *context = NULL;
-            OK(bf_context_create(
-                &BF_OPTIONS(.device = "cpu", .threads = 1 + i / 2, .isa = isas[i % 2]), &context));
+            OWN(bf_context) *context = make_context(isas[i % 2], 1 + i / 2);
             check_groups(context, dtype, &want, &size);
         }
         free((void *)(uintptr_t)want);

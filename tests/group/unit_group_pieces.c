@@ -71,8 +71,7 @@ static bf_groups *merge_pieces(const collected *c) {
 
 TEST(pieces_make_the_whole) {
     static unsigned char whole[ROOM], again[ROOM], room[ROOM];
-    OWN(bf_context) *context = NULL;
-    OK(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 2), &context));
+    OWN(bf_context) *context = make_context(NULL, 2);
     OWN(bf_groups) *g = make_groups(context, N);
     const size_t size = save(g, whole);
     const int64_t pieces[] = {1, 2, 999, KEYS - 1, KEYS, INT64_MAX};
@@ -95,8 +94,7 @@ TEST(pieces_make_the_whole) {
 
 TEST(a_range_is_checked_and_a_writer_may_stop) {
     static unsigned char room[ROOM];
-    OWN(bf_context) *context = NULL;
-    OK(bf_context_create(&BF_OPTIONS(.device = "cpu", .threads = 1), &context));
+    OWN(bf_context) *context = make_context(NULL, 1);
     OWN(bf_groups) *g = make_groups(context, 100), *none = make_groups(context, 0);
     collected c = {.context = context, .bytes = room, .most = 3};
     const struct {

@@ -36,10 +36,8 @@ static void fill_rows(void) {
 }
 
 TEST(numbers_are_the_keys) {
-    OWN(bf_context) *context = NULL;
+    OWN(bf_context) *context = make_context(NULL, 2);
     int64_t *const to = test_malloc(sizeof keys);
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 2, .device = "cpu"), &context),
-                     BF_OK);
     fill_rows();
     for (int i = 0; i < ROWS; i++) to[i] = numbers[keys[i]];
     bf_groups *g = make_groups(context, BF_I64, keys), *same = make_groups(context, BF_I64, to);
@@ -60,9 +58,7 @@ TEST(numbers_are_the_keys) {
 }
 
 TEST(wrong_numbers_change_nothing) {
-    OWN(bf_context) *context = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 1, .device = "cpu"), &context),
-                     BF_OK);
+    OWN(bf_context) *context = make_context(NULL, 1);
     fill_rows();
     OWN(bf_groups) *g = make_groups(context, BF_I64, keys),
                    *before = make_groups(context, BF_I64, keys);
@@ -81,9 +77,7 @@ TEST(wrong_numbers_change_nothing) {
 
 TEST(without_memory_nothing_changes) {
     needs_failing_malloc();
-    OWN(bf_context) *context = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = 1, .device = "cpu"), &context),
-                     BF_OK);
+    OWN(bf_context) *context = make_context(NULL, 1);
     fill_rows();
     OWN(bf_groups) *g = make_groups(context, BF_I64, keys),
                    *before = make_groups(context, BF_I64, keys);

@@ -12,13 +12,6 @@ static const bf_aggregate aggregates[AGGREGATES] = {{BF_SUM, BF_F64}, {BF_MEAN, 
 static uint64_t keys[2 * ROWS];
 static double values[ROWS];
 
-static bf_context *make_cpu(int threads) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
-                     BF_OK);
-    return c;
-}
-
 /* Rows [begin, end), with the first `count` aggregates. */
 static bf_groups *part(bf_context *context, bf_dtype key, int count, int64_t begin, int64_t end) {
     bf_groups *g = NULL;
@@ -68,7 +61,7 @@ TEST(what_remains_is_left) {
     for (int d = 0; d < 5; d++) {
         fill_keys(dtypes[d], d == 0 ? 2 : 12000);
         for (int i = 0; i < 5; i++) {
-            OWN(bf_context) *context = make_cpu(1 + i % 3);
+            OWN(bf_context) *context = make_context(NULL, 1 + i % 3);
             int count = i % 2 ? AGGREGATES : 0;
             bf_groups *all = part(context, dtypes[d], count, 0, ROWS);
             bf_groups *some = part(context, dtypes[d], count, 0, cuts[i]);
@@ -90,7 +83,7 @@ TEST(what_remains_is_left) {
 
 TEST(what_is_not_there_is_not_taken_out) {
     static const bf_aggregate least = {BF_MIN, BF_F64};
-    OWN(bf_context) *context = make_cpu(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     bf_groups_options o = BF_GROUPS_OPTIONS(.key = BF_U64, .count = 1, .aggregates = &least);
     bf_groups *extremes[2];
     fill_values();
@@ -112,7 +105,7 @@ TEST(what_is_not_there_is_not_taken_out) {
 
 TEST(without_memory_nothing_changes) {
     needs_failing_malloc();
-    OWN(bf_context) *context = make_cpu(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     fill_values();
     fill_keys(BF_U64, 3000);
     bf_groups *g = part(context, BF_U64, 2, 0, 5000), *before = part(context, BF_U64, 2, 0, 5000);

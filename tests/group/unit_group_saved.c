@@ -12,13 +12,6 @@ enum { ROWS = 3000, AGGREGATES = 3 };
 static const bf_aggregate aggregates[AGGREGATES] = {
     {BF_SUM, BF_F64}, {BF_VAR, BF_F32}, {BF_MAX, BF_I16}};
 
-static bf_context *context_of(int threads) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .device = "cpu"), &c),
-                     BF_OK);
-    return c;
-}
-
 static bf_groups *groups_of(bf_context *context, int64_t rows) {
     static uint16_t keys[ROWS];
     static double values[3][ROWS];
@@ -44,7 +37,7 @@ static bf_groups *groups_of(bf_context *context, int64_t rows) {
 TEST(loading_fails_without_memory_and_leaves_nothing) {
     needs_failing_malloc();
     size_t size;
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     OWN(bf_groups) *g = groups_of(context, ROWS), *loaded = NULL;
     unsigned char *saved = save_form(g, &size);
     FAIL_EACH_ALLOCATION(bf_groups_load(context, saved, size, &loaded)) assert_null(loaded);
@@ -55,7 +48,7 @@ TEST(loading_fails_without_memory_and_leaves_nothing) {
 TEST(saving_fails_without_memory) {
     needs_failing_malloc();
     size_t size = 0;
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     OWN(bf_groups) *g = groups_of(context, ROWS);
     FAIL_EACH_ALLOCATION(bf_groups_save_size(g, &size)) assert_int_equal(size, 0);
     free(save_form(g, &size));
@@ -88,7 +81,7 @@ TEST(spans_say_all_of_a_number) {
 
 TEST(wrong_arguments_are_refused) {
     size_t size;
-    OWN(bf_context) *context = context_of(1);
+    OWN(bf_context) *context = make_context(NULL, 1);
     bf_groups *g = groups_of(context, 10), *loaded = NULL;
     bf_groups_options kind = {.size = sizeof kind};
     unsigned char *saved = save_form(g, &size);

@@ -3,6 +3,7 @@
  * Builds: release, asan, tsan. */
 #include "tests/support/data.h"
 #include "tests/support/failing_malloc.h"
+#include "tests/support/oracle.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/unit.h"
 
@@ -18,12 +19,6 @@ static float keys[MOST], listed[MOST + 1];
 static int64_t whole_ranks[MOST];
 static const int sizes[] = {0, 1, 2, 3, 64, 1000, 33333, MOST};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-
-static bf_context *context_of(int threads, const char *isa) {
-    bf_context *c = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.threads = threads, .isa = isa), &c), BF_OK);
-    return c;
-}
 
 /* Keys -20, ..., -0, 0, ..., and NaN as KEYS - 21; values of few digits. */
 static void make_rows(int64_t n, uint64_t seed) {
@@ -93,7 +88,7 @@ TEST(results_are_those_of_counting) {
     static const char *const isas[] = {"auto", "generic"};
     for (int threads = SEVERAL_THREADS ? 3 : 1; threads <= 3; threads += 2) {
         for (int isa = 0; isa < 2; isa++) {
-            OWN(bf_context) *c = context_of(threads, isas[isa]);
+            OWN(bf_context) *c = make_context(isas[isa], threads);
             for (int s = 0; s < SIZES; s++) {
                 make_rows(sizes[s], (uint64_t)s + 1);
                 check_groups(c, sizes[s]);
@@ -108,7 +103,7 @@ TEST(ranks_follow_the_axis) {
     static const double x[6] = {3, 1, 2, -0.0, 1, 0.0};
     static const int64_t across[6] = {2, 1, 2, 1, 1, 1}, along[6] = {3, 1, 2, 1, 3, 2};
     int64_t found[6];
-    OWN(bf_context) *c = context_of(1, "auto");
+    OWN(bf_context) *c = make_context("auto", 1);
     const bf_array array = {(void *)(uintptr_t)x, BF_F64, 2, {2, 3}, {3, 1}},
                    to = {found, BF_I64, 2, {2, 3}, {3, 1}};
     assert_int_equal(bf_rank(c, &array, 0, BF_RANK_DENSE, NULL, &to), BF_OK);
@@ -121,7 +116,7 @@ TEST(ranks_follow_the_axis) {
 
 TEST(too_little_room_is_told) {
     int64_t groups = 0;
-    OWN(bf_context) *c = context_of(1, "auto");
+    OWN(bf_context) *c = make_context("auto", 1);
     make_rows(1000, 5);
     const bf_array x = bf_array_of(BF_F64, values, 1000), k = bf_array_of(BF_F32, keys, 1000),
                    to = bf_array_of(BF_F64, medians, KEYS - 1);
@@ -134,7 +129,7 @@ TEST(too_little_room_is_told) {
 TEST(a_call_without_memory_changes_nothing) {
     needs_failing_malloc();
     const int64_t n = 40000;
-    OWN(bf_context) *c = context_of(1, "auto");
+    OWN(bf_context) *c = make_context("auto", 1);
     int64_t groups;
     make_rows(n, 9);
     const bf_array x = bf_array_of(BF_F64, values, n), k = bf_array_of(BF_F32, keys, n),

@@ -176,8 +176,8 @@ static inline void exact_integer(const exact_sums *s, bf_reduction op, char text
 
 static inline bf_context *make_context(const char *isa, int threads) {
     bf_context *context = NULL;
-    assert_int_equal(bf_context_create(&BF_OPTIONS(.isa = isa, .threads = threads), &context),
-                     BF_OK);
+    const bf_options how = BF_OPTIONS(.device = "cpu", .isa = isa, .threads = threads);
+    assert_int_equal(bf_context_create(&how, &context), BF_OK);
     try_context(context);
     return context;
 }
