@@ -54,8 +54,8 @@ EVERYWHERE int64_t bf_rules_compile(bf_dtype dtype, uint64_t bits, int64_t *word
     bf_sum_take_pair(dtype, &shape, words, bits, bits);
     bf_state_merge_words(BF_KIND_MOMENTS, dtype, words, words);
     out[0] = bf_finish_variance(dtype, words, true, 1, false, 3, bf_format_f64(), &work);
-    out[1] = bf_finish_sum(dtype, words, true, false, 3, bf_format_f32(), &work);
-    out[2] = bf_finish_products(dtype, words, true, false, 3, bf_format_f64(), &work);
+    out[1] = bf_finish_total(words, shape.sum, true, false, false, 3, bf_format_f32(), &work);
+    out[2] = bf_finish_total(words, shape.products, false, true, false, 3, bf_format_f64(), &work);
     bf_finish_integer(words + shape.sum_at, shape.sum.limbs, out);
     bool valid = bf_state_valid(BF_VAR, dtype, words);
     bf_reduce_options options = {sizeof options,      BF_NAN_SKIP, BF_NONE, 0,

@@ -155,14 +155,9 @@ static double finish(bf_dtype dtype, bf_reduction op, const int64_t *words, int 
                      bf_dtype out) {
     bf_format f = bf_format_of(out);
     bf_work work;
-    uint64_t bits;
-    if (op == BF_SUM || op == BF_MEAN)
-        bits = bf_finish_sum(dtype, words, op == BF_MEAN, false, 0, f, &work);
-    else if (op == BF_VAR || op == BF_STD)
-        bits = bf_finish_variance(dtype, words, op == BF_STD, ddof, false, 0, f, &work);
-    else
-        bits = bf_finish_products(dtype, words, op == BF_NORM, false, 0, f, &work);
-    return wide_float(out, bits);
+    const bf_reduce_options options = BF_REDUCE_OPTIONS(.ddof = ddof);
+    return wide_float(out,
+                      bf_result_bits(bf_kind_of(op, dtype), op, dtype, words, &options, f, &work));
 }
 
 /* The limbs in use of a carried number, carried no more: some lend 2^32 k to the one below. */

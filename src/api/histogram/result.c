@@ -38,7 +38,7 @@ const int64_t *bf_histogram_counts(const bf_histogram *histogram) {
 /* Returns a sum of weights, rounded once. */
 static double sum_of(const bf_histogram *h, const int64_t *words) {
     bf_work work;
-    uint64_t bits = bf_finish_sum(h->weights, words, false, false, 0, bf_format_f64(), &work);
+    uint64_t bits = bf_finish_sum(h->weights, words, false, bf_format_f64(), &work);
     return bf_bin_value(BF_F64, bits);
 }
 

@@ -21,7 +21,7 @@ bf_status bf_cpu_reduce_index(bf_context *context, const bf_operands *o, const b
     bool skip;
     bf_accumulator_column column;
     bf_accumulators slots;
-    const bool uncounted = o->kind <= BF_KIND_SQUARES && o->op != BF_MEAN;
+    const bool uncounted = o->kind <= BF_KIND_SQUARES && !bf_is_mean(o->op);
     const bf_slots_job job = {o->op, o->dtype, o->a, o->b, rows, uncounted};
     if (!suits_slots(o, rows)) return bf_cpu_reduce_sorted(context, o, rows, results);
     bf_status status = bf_slots_make(context, &job, &column, &slots);

@@ -37,7 +37,7 @@ static void write_float(bf_axis_job *job, bf_i128 sum, int64_t n, int64_t number
     bf_format to = bf_format_of(job->results->to);
     bool negative;
     bf_leading x = bf_leading_of_i128(sum, 0, &negative);
-    if (x.bits != 0 && job->operands->op == BF_MEAN) x = bf_leading_divide(x, (uint64_t)n);
+    if (x.bits != 0 && bf_is_mean(job->operands->op)) x = bf_leading_divide(x, (uint64_t)n);
     bf_axis_write_bits(job, x.bits == 0 ? 0 : bf_leading_round(to, negative, x), true, number);
 }
 

@@ -123,8 +123,8 @@ static bool round_lines(const bf_axis_job *job, const bf_axis_loops *loops, cons
     bf_line_totals t = bf_totals_of_line(x, first);
     const bf_totals *elements = &t.of[BF_AXIS_ELEMENTS], *products = &t.of[BF_AXIS_PRODUCTS];
     const bf_totals *sum = o->kind == BF_KIND_SUM ? elements : products;
-    bool moments = o->kind == BF_KIND_MOMENTS, root = o->op == BF_STD || o->op == BF_NORM;
-    bool lengths = moments || o->op == BF_MEAN;
+    bool moments = o->kind == BF_KIND_MOMENTS, root = bf_is_root(o->op);
+    bool lengths = moments || bf_is_mean(o->op);
     double divisors[BF_STRETCHES];
     const int filled = (n + BF_FILL - 1) / BF_FILL * BF_FILL;
     if (o->kind == BF_KIND_COMOMENTS) return round_pairs(job, loops, x, first, n, to);
@@ -158,19 +158,14 @@ uint64_t bf_line_bits(const bf_axis_job *job, const bf_line_totals *t, bool *zer
     const bf_operands *o = job->operands;
     const bf_totals *elements = &t->of[BF_AXIS_ELEMENTS], *products = &t->of[BF_AXIS_PRODUCTS];
     bf_format f = bf_format_of(job->results->to);
-    uint64_t bits;
+    const bool root = bf_is_root(o->op);
     *zero = false;
-    switch (o->kind) {
-    case BF_KIND_SUM:
-        return bf_totals_round(elements, o->op == BF_MEAN ? (uint64_t)t->n : 1, false, f, zero);
-    case BF_KIND_MOMENTS:
-        return bf_totals_spread(elements, products, t->n, job->results->options->ddof,
-                                o->op == BF_STD, f);
-    default:
-        bits = bf_totals_round(products, 1, o->op == BF_NORM, f, zero);
-        *zero = *zero && o->kind == BF_KIND_DOT;
-        return bits;
-    }
+    if (o->kind == BF_KIND_MOMENTS)
+        return bf_totals_spread(elements, products, t->n, job->results->options->ddof, root, f);
+    const uint64_t bits = bf_totals_round(o->kind == BF_KIND_SUM ? elements : products,
+                                          bf_is_mean(o->op) ? (uint64_t)t->n : 1, root, f, zero);
+    *zero = *zero && o->kind != BF_KIND_SQUARES;
+    return bits;
 }
 
 bool bf_line_is_negative_zero(const bf_axis_job *job, const char *a, const char *b, int64_t n) {

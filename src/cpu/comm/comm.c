@@ -36,7 +36,7 @@ static uint64_t sum_at(const adding *a, int64_t at, bool *misfit) {
     bf_state_init(BF_KIND_SUM, dtype, words);
     for (int t = 0; t < terms.n; t++) bf_sum_take(dtype, &shape, words, bf_terms_bits(&terms, t));
     bf_sum_carry(BF_KIND_SUM, dtype, words);
-    return bf_finish_sum(dtype, words, false, false, 0, bf_format_of(dtype), &work);
+    return bf_finish_sum(dtype, words, false, bf_format_of(dtype), &work);
 }
 
 static bool add_by_rules(const adding *a, int64_t first, int n) {

@@ -265,7 +265,7 @@ static void take_negative(bf_scanner *s, const floats *f, int64_t i) {
     s->words[BF_SUM_COUNT]++;
     s->words[special ? special : BF_SUM_NEG_ZERO]++;
     store_result(s, f, i,
-                 bf_finish_sum(p->dtype, s->words, false, p->options.nan == BF_NAN_SKIP, 0,
+                 bf_finish_sum(p->dtype, s->words, p->options.nan == BF_NAN_SKIP,
                                bf_format_of(p->to), &s->buffers->work));
 }
 

@@ -44,8 +44,7 @@ BF_RULE_INLINE uint64_t bf_band_round(const bf_band_sums *g, const int64_t *limb
     return bf_leading_round(f, negative, root ? bf_leading_root(x) : x);
 }
 
-/* The variance or, of BF_STD, its square root: NaN unless more than ddof values are finite, and all
- * are. */
+/* The variance or its square root: NaN unless more than ddof values are finite, and all are. */
 BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g,
                                   const bf_reduce_options *options, bool special, bf_format f,
                                   bf_work *work) {
@@ -54,7 +53,7 @@ BF_RULE uint64_t bf_band_variance(bf_reduction op, const bf_band_sums *g,
     bf_band_wide(g, g->sum, g->sum_layout, &work->sum);
     bf_wide_square(&work->square, &work->sum);
     bf_band_wide(g, g->products, g->products_layout, &work->x);
-    return bf_finish_spread(n, options->ddof, op == BF_STD, options->scale, f, work);
+    return bf_finish_spread(n, options->ddof, bf_is_root(op), options->scale, f, work);
 }
 
 /* bf_band_round of limbs / 10^scale. */
@@ -82,8 +81,9 @@ BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
     uint64_t bits = 0;
     int64_t n = bf_finish_count(g->counts);
     bool special = bf_finish_special(g->counts, options->nan == BF_NAN_SKIP, f, &bits);
-    bool mean = op == BF_MEAN, sum = op == BF_SUM || mean;
-    if (op == BF_VAR || op == BF_STD) return bf_band_variance(op, g, options, special, f, work);
+    bf_kind kind = bf_kind_of(op, BF_NONE);
+    bool mean = bf_is_mean(op), sum = kind == BF_KIND_SUM;
+    if (kind == BF_KIND_MOMENTS) return bf_band_variance(op, g, options, special, f, work);
     if (special) return bits;
     if (mean && n == 0) return bf_format_nan(f);
     const int64_t *limbs = sum ? g->sum : g->products;
@@ -91,8 +91,8 @@ BF_RULE_INLINE uint64_t bf_band_bits(bf_reduction op, const bf_band_sums *g,
     uint64_t divisor = mean ? (uint64_t)n : 1;
     int scale = sum ? options->scale : 2 * options->scale;
     if (scale > 0 && !(sum && bf_band_unscale(&divisor, scale)))
-        return bf_band_scaled(g, limbs, layout, divisor, op == BF_NORM, scale, f, work);
-    return bf_band_round(g, limbs, layout, divisor, op == BF_NORM, f);
+        return bf_band_scaled(g, limbs, layout, divisor, bf_is_root(op), scale, f, work);
+    return bf_band_round(g, limbs, layout, divisor, bf_is_root(op), f);
 }
 
 /* The bits of a minimum or maximum: NaN too where all values are NaN and skipped. key is the least

@@ -42,24 +42,25 @@ BF_RULE bf_leading bf_finish_divide(bf_wide *x, bf_u128 divisor, int scale) {
     return q;
 }
 
-/* limbs / (divisor * 10^scale), rounded once. */
-BF_RULE uint64_t bf_finish_quotient(const int64_t *words, const int64_t *limbs, bf_layout layout,
-                                    uint64_t divisor, int scale, bf_format f, bf_work *work) {
-    bf_wide *x = &work->x;
-    bool negative = bf_wide_from_limbs(x, limbs, layout.limbs, layout.exponent);
-    if (x->length == 0) return bf_finish_zero_is_negative(words) ? bf_format_sign(f) : 0;
-    return bf_leading_round(f, negative, bf_finish_divide(x, divisor, scale));
-}
-
-/* The sum / 10^scale, or the mean: NaN if nothing counts. */
-BF_RULE uint64_t bf_finish_sum(bf_dtype dtype, const int64_t *words, bool mean, bool skip,
-                               int scale, bf_format f, bf_work *work) {
+/* What is made of an exact sum / 10^scale: itself, the mean, of nothing NaN, or the square root of
+ * either, rounded once. */
+BF_RULE uint64_t bf_finish_total(const int64_t *words, bf_layout layout, bool mean, bool root,
+                                 bool skip, int scale, bf_format f, bf_work *work) {
     uint64_t bits;
+    bf_wide *x = &work->x;
     int64_t n = bf_finish_count(words);
     if (bf_finish_special(words, skip, f, &bits)) return bits;
     if (mean && n == 0) return bf_format_nan(f);
-    return bf_finish_quotient(words, words + BF_SUM_LIMBS, bf_layout_sum(dtype),
-                              mean ? (uint64_t)n : 1, scale, f, work);
+    bool negative = bf_wide_from_limbs(x, words + BF_SUM_LIMBS, layout.limbs, layout.exponent);
+    if (x->length == 0) return bf_finish_zero_is_negative(words) ? bf_format_sign(f) : 0;
+    bf_leading total = bf_finish_divide(x, mean ? (uint64_t)n : 1, scale);
+    return bf_leading_round(f, negative, root ? bf_leading_root(total) : total);
+}
+
+/* The sum alone. */
+BF_RULE uint64_t bf_finish_sum(bf_dtype dtype, const int64_t *words, bool skip, bf_format f,
+                               bf_work *work) {
+    return bf_finish_total(words, bf_layout_sum(dtype), false, false, skip, 0, f, work);
 }
 
 /* A sum for a quotient: infinite, a zero, or what x has. NaN must be looked for before. */
@@ -97,24 +98,6 @@ BF_RULE uint64_t bf_finish_share(bf_dtype dtype, const int64_t *words, const int
     if (a.infinite || b.zero) return bf_format_inf(f) | (negative ? bf_format_sign(f) : 0);
     if (a.zero || b.infinite) return negative ? bf_format_sign(f) : 0;
     return bf_leading_round(f, negative, bf_wide_ratio(&work->x, &work->sum, &work->square));
-}
-
-/* The square root of limbs / 10^scale that are not negative. */
-BF_RULE uint64_t bf_finish_root(const int64_t *limbs, bf_layout layout, int scale, bf_format f,
-                                bf_work *work) {
-    bf_wide_from_limbs(&work->x, limbs, layout.limbs, layout.exponent);
-    if (work->x.length == 0) return 0;
-    return bf_leading_round(f, false, bf_leading_root(bf_finish_divide(&work->x, 1, scale)));
-}
-
-/* The sum of squares or products / 10^scale; or its square root. */
-BF_RULE uint64_t bf_finish_products(bf_dtype dtype, const int64_t *words, bool root, bool skip,
-                                    int scale, bf_format f, bf_work *work) {
-    uint64_t bits;
-    bf_layout layout = bf_layout_products(dtype);
-    if (bf_finish_special(words, skip, f, &bits)) return bits;
-    if (!root) return bf_finish_quotient(words, words + BF_SUM_LIMBS, layout, 1, scale, f, work);
-    return bf_finish_root(words + BF_SUM_LIMBS, layout, scale, f, work);
 }
 
 /* The variance (n * sum x^2 - (sum x)^2) / (n * (n - ddof) * 10^(2 * scale)), or its square root,

@@ -68,6 +68,10 @@ BF_RULE bf_result_class bf_class_of(bf_reduction op) {
     }
 }
 
+/* What is made of an exact sum: it is divided by the count of values; its root is taken. */
+BF_RULE bool bf_is_mean(bf_reduction op) { return op == BF_MEAN; }
+BF_RULE bool bf_is_root(bf_reduction op) { return op == BF_STD || op == BF_NORM; }
+
 BF_RULE bool bf_takes_pairs(bf_reduction op) {
     return bf_kind_takes_pairs(bf_kind_of(op, BF_NONE));
 }

@@ -74,19 +74,16 @@ BF_RULE int bf_result_scale(bf_reduction op, int scale) {
 /* The bits of a result that is rounded, of an exact kind: f is its format. */
 BF_RULE uint64_t bf_result_bits(bf_kind kind, bf_reduction op, bf_dtype dtype, const int64_t *words,
                                 const bf_reduce_options *options, bf_format f, bf_work *work) {
-    bool skip = options->nan == BF_NAN_SKIP;
-    int scale = options->scale;
-    switch (kind) {
-    case BF_KIND_SUM: return bf_finish_sum(dtype, words, op == BF_MEAN, skip, scale, f, work);
-    case BF_KIND_MOMENTS:
-        return bf_finish_variance(dtype, words, op == BF_STD, options->ddof, skip, scale, f, work);
+    const bool skip = options->nan == BF_NAN_SKIP, root = bf_is_root(op);
+    const bool products = bf_kind_is_products(kind);
+    if (kind == BF_KIND_MOMENTS)
+        return bf_finish_variance(dtype, words, root, options->ddof, skip, options->scale, f, work);
 #ifndef __CUDACC__ /* kernels give them room of their own (joint.h) */
-    case BF_KIND_POWERS:
-    case BF_KIND_COMOMENTS:
-    case BF_KIND_WEIGHTED: return bf_joint_result(kind, op, dtype, words, options, f);
+    if (bf_kind_is_joint(kind)) return bf_joint_result(kind, op, dtype, words, options, f);
 #endif
-    default: return bf_finish_products(dtype, words, op == BF_NORM, skip, 2 * scale, f, work);
-    }
+    return bf_finish_total(words, products ? bf_layout_products(dtype) : bf_layout_sum(dtype),
+                           bf_is_mean(op), root, skip, bf_result_scale(op, options->scale), f,
+                           work);
 }
 
 /* Exact sums of integers are integers, unless a float is asked for. */

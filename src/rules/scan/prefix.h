@@ -81,7 +81,7 @@ BF_RULE bf_status bf_prefix_result(const bf_prefix *prefix, const int64_t *words
     uint64_t bits = 0;
     bool fits = true;
     if (bf_prefix_sums_floats(prefix)) {
-        *result = bf_finish_sum(prefix->dtype, words, false, options->nan == BF_NAN_SKIP, 0,
+        *result = bf_finish_sum(prefix->dtype, words, options->nan == BF_NAN_SKIP,
                                 bf_format_of(prefix->to), work);
         return BF_OK;
     }
