@@ -16,7 +16,6 @@ typedef struct held {
 struct bf_cuda_kernels {
     const void *shared[KERNELS]; /* These may use all shared memory. */
     held held[KERNELS];          /* A new one takes an old one's place. */
-    uint64_t call;               /* the call that launched last */
 };
 
 cudaError_t bf_cuda_launch_open(bf_cuda *cuda) {
@@ -59,16 +58,15 @@ static cudaError_t allow_shared(const bf_cuda *cuda, const void *kernel,
     return error;
 }
 
-/* Whether what stands on the stream before this launch is this context's. Behind a stranger's
- * kernel, and a wait for another stream, an early start is not safe: while the host made a stream,
- * that kernel was never said to have ended, and the ones that had begun early waited for ever. */
-static bool follows_own(const bf_cuda *cuda) {
-    return cuda->stream == cuda->own || cuda->kernels->call == cuda->calls;
+/* May launches begin early? Not on a caller's stream: where streams come and go, the driver may
+ * never let a kernel that began early know that the one before it has ended
+ * (docs/design/runtime.md). */
+static bool may_overlap(const bf_cuda *cuda) {
+    return cuda->stream == cuda->own && cuda->major >= 9;
 }
 
 cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shape shape,
                            void **arguments) {
-    const bool may_overlap = shape.overlaps && follows_own(cuda) && cuda->major >= 9;
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -78,8 +76,7 @@ cudaError_t bf_cuda_launch(const bf_cuda *cuda, const void *kernel, bf_cuda_shap
     config.dynamicSmemBytes = shape.shared;
     config.stream = cuda->stream;
     config.attrs = &overlap;
-    config.numAttrs = may_overlap ? 1 : 0;
-    cuda->kernels->call = cuda->calls;
+    config.numAttrs = shape.overlaps && may_overlap(cuda) ? 1 : 0;
     cudaError_t error = allow_shared(cuda, kernel, &shape);
     return error == cudaSuccess ? cudaLaunchKernelExC(&config, kernel, arguments) : error;
 }

@@ -9,9 +9,9 @@
 typedef struct bf_cuda_shape {
     int64_t blocks; /* at least 1 is launched */
     int threads;
-    size_t shared;     /* dynamic, of a block */
-    bool overlaps;     /* the kernel may begin before this call's one before has ended; it waits for
-                          that itself */
+    size_t shared; /* dynamic, of a block */
+    bool overlaps; /* the kernel may begin before the one before has ended; it waits for that itself
+                    */
     bool spares_cache; /* prefer shared memory to cache: more blocks may share a multiprocessor */
 } bf_cuda_shape;
 
