@@ -111,7 +111,8 @@ from ._map import given_of, map, result_dtype
 from ._mergeable import Mergeable
 from ._nulls import absorb_valid, line_up, masked, views_of, whole_views
 from ._order import *
-from ._order import __all__ as _of_order, unique_counts_result
+from ._order import __all__ as _of_order
+from ._order._different import unique_counts_result
 from ._pairs import *
 from ._pairs import __all__ as _of_pairs, with_weights
 from ._quantiles import Quantiles, QuantilesInfo
@@ -702,7 +703,7 @@ class State(Mergeable):
 class _Rules:
     """What bitfold._native asks Python."""
 
-    nan_policies, dtypes = NAN_POLICIES, DTYPES
+    nan_policies, dtypes = NAN_POLICIES, {**DTYPES}
 
     @staticmethod
     def default_lock():

@@ -16,7 +16,8 @@ from ._library import DTYPES, Array, ArgumentError, DtypeError, RangeError, Shap
 from ._map import copy_array
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
-from ._order import argsort, median_of_groups, quantile_of_groups, sort_rows, unique
+from ._order import argsort, sort_rows, unique
+from ._order._statistics import median_of_groups, quantile_of_groups
 from ._read import AGAIN, ALL, options_of, read_rows
 from ._result import new_result
 from ._table import Table

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p
 from ._arrays import NAMES, View, dtype_name, to_python, value_of
 from ._library import DTYPES, Array, ArgumentError, Value, lib, sized, whole
 from ._mergeable import Mergeable
-from ._order import _method, _Options, _options
+from ._order._calls import _method, _Options, _options
 from ._lists import dtype_for
 from ._map import _default_context
 

@@ -514,8 +514,8 @@ class Random(unittest.TestCase):
         wanted = [whole_of(each, p.dtype)[order_of(each, p.dtype, p.descending, p.skip)] for each in lines]
         view = View(p.x, p.named.get("dtype"))
         self.context._call(
-            bitfold._order.lib.bf_sort, self.context._handle, byref(view.array), p.axis,
-            byref(bitfold._order._options(p.descending, p.nan)), byref(view.array), None,
+            bitfold._order._calls.lib.bf_sort, self.context._handle, byref(view.array), p.axis,
+            byref(bitfold._order._calls._options(p.descending, p.nan)), byref(view.array), None,
         )  # fmt: skip
         self.assert_bits(p.x.view(held(p.dtype)), p.back(wanted, p.axis, held(p.dtype)), what)
 

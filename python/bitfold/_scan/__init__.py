@@ -9,7 +9,7 @@ from .._library import (
     CHECKS, DTYPES, NAN_POLICIES, OPS, OVERFLOW_POLICIES, Array, ArgumentError, DtypeError, StateError, Value, lib,
 )  # fmt: skip
 from .._map import _default_context, copy_array
-from .._order import _lines
+from .._order._calls import _lines
 from .._times import elements, takes_times
 from ._rolling import Rolling, expanding, rolling
 

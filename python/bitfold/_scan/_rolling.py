@@ -7,7 +7,8 @@ from .._arrays import NAMES, Target, View, dtype_name, in_units, value_of
 from .._dtypes import FLOATS
 from .._library import CHECKS, DTYPES, NAN_POLICIES, OPS, Array, ArgumentError, Value, lib, native, whole
 from .._map import _default_context
-from .._order import _fractions, _method
+from .._order._calls import _method
+from .._order._statistics import _fractions
 from .._times import are_times, in_units_of
 
 
