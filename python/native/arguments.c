@@ -11,10 +11,14 @@ static const native_parameter *parameter_of(const native_parameter *all, PyObjec
     return NULL;
 }
 
+static native_role role_of(const native_parameter *p) {
+    return (native_role)((unsigned)p->role & (UNNAMED - 1));
+}
+
 static bool is_complete(const native_call *c) {
     const native_parameter *p = c->function->row->parameters;
     for (int i = 0; i < PARAMETERS && p[i].name != NULL; i++)
-        if (c->given[p[i].role] == NULL && p[i].role < AXIS) return false;
+        if (c->given[role_of(&p[i])] == NULL && role_of(&p[i]) < AXIS) return false;
     return true;
 }
 
@@ -22,14 +26,15 @@ bool native_tell_apart(native_call *c, PyObject *const *given, Py_ssize_t count,
     const native_parameter *all = c->function->row->parameters;
     if (count > PARAMETERS) return false;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (all[i].name == NULL || all[i].role >= NAN_POLICY) return false;
-        c->given[all[i].role] = given[i];
+        if (all[i].name == NULL || (all[i].role >= NAN_POLICY && all[i].role < UNNAMED))
+            return false;
+        c->given[role_of(&all[i])] = given[i];
     }
     const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < named; i++) {
         const native_parameter *p = parameter_of(all, PyTuple_GetItem(names, i));
-        if (p == NULL || c->given[p->role] != NULL) return false;
-        c->given[p->role] = given[count + i];
+        if (p == NULL || c->given[role_of(p)] != NULL) return false;
+        c->given[role_of(p)] = given[count + i];
     }
     return is_complete(c);
 }
@@ -111,4 +116,28 @@ bool native_read_options(native_call *c) {
     c->reduce.ddof = (int)freedom;
     c->order = BF_ORDER_OPTIONS(.descending = reverse == Py_True, .nan = c->reduce.nan);
     return reverse == NULL || PyBool_Check(reverse);
+}
+
+/* ---- operators of PyTorch -------------------------------------------------------------------- */
+
+bool native_read_operator(native_call *c) {
+    const bf_dtype dtype = c->arrays[0].view.dtype, asked = c->reduce.out_dtype;
+    const bool adds = c->op == BF_SUM || c->op == BF_DOT,
+               is_extreme = c->op == BF_MIN || c->op == BF_MAX;
+    bf_dtype to = is_float(c, dtype) && dtype != BF_F64 ? BF_F32 : BF_F64;
+    if (is_extreme || (adds && !is_float(c, dtype))) to = BF_NONE;
+    if (!c->has_options) c->reduce = BF_REDUCE_OPTIONS(.nan = BF_NAN_PROPAGATE);
+    if (c->given[DDOF] == NULL) c->reduce.ddof = 1;
+    c->reduce.out_dtype = c->has_options && asked != BF_NONE ? asked : to;
+    c->has_options = true;
+    to = c->reduce.out_dtype;
+    return to == BF_NONE || to == BF_F64 || to == BF_F32;
+}
+
+bool native_check_operator(native_call *c, bool may_fail) {
+    if (!is_on_gpu(c) || !may_fail) return true;
+    PyObject *captures = native_rule(c->module, "is_capturing", NULL);
+    c->later = captures == Py_True;
+    Py_XDECREF(captures);
+    return captures != NULL;
 }

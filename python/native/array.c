@@ -316,14 +316,10 @@ static const native_exchange *table_of(native_module *module, PyTypeObject *type
     return table;
 }
 
-/* Whether an attribute, or what a method of that name returns, is true; without one it is not. */
-static bool says_yes(PyObject *x, PyObject *name) {
-    PyObject *said = PyObject_GetAttr(x, name);
-    if (said != NULL && PyCallable_Check(said)) {
-        PyObject *result = PyObject_CallObject(said, NULL);
-        Py_DECREF(said);
-        said = result;
-    }
+/* Whether an attribute is true, or what a method of that name returns; without one it is not. */
+static bool says_yes(PyObject *x, PyObject *name, bool is_method) {
+    PyObject *said =
+        is_method ? PyObject_CallMethodObjArgs(x, name, NULL) : PyObject_GetAttr(x, name);
     const bool yes = said != NULL && PyObject_IsTrue(said) != 0;
     Py_XDECREF(said);
     PyErr_Clear();
@@ -343,7 +339,8 @@ static void delete_tensor(native_managed *managed) {
 static bool read_tensor(const native_module *module, const native_lock *lock, PyObject *x,
                         native_array *array) {
     array->kind = NATIVE_TENSOR;
-    if (says_yes(x, module->is_neg) || says_yes(x, module->requires_grad)) return false;
+    if (says_yes(x, module->is_neg, true) || says_yes(x, module->requires_grad, false))
+        return false;
     if (array->table->managed_of(x, &array->managed) != 0) {
         PyErr_Clear(); /* Python says what is wrong */
         array->managed = NULL;

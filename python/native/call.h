@@ -28,7 +28,8 @@ typedef enum native_role {
     WEIGHTS,
     METHOD,
     CONTEXT,
-    ROLES
+    ROLES,
+    UNNAMED = 1 << 8 /* with another: it need not be named */
 } native_role;
 
 enum { PARAMETERS = 10, QUANTILES = 16, EDGES = 64, RESULTS = 2 };
@@ -112,6 +113,12 @@ static inline const bf_order_options *order_options(const native_call *c) {
     return c->has_options ? &c->order : NULL;
 }
 
+/* Sets what the options of an operator of PyTorch leave open: the dtype of results, and that
+ * variances have a ddof of 1. */
+bool native_read_operator(native_call *c);
+/* Has an operator that may fail on a GPU fail later in a graph, which waits for nothing. */
+bool native_check_operator(native_call *c, bool may_fail);
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Adds an array, to which extents are added. */
@@ -130,6 +137,11 @@ PyObject *native_finish_array(native_call *c);
 int64_t native_elements_of(const bf_array *x);
 /* Sets *length to the number of elements of each result. false: it is beyond all memory. */
 bool native_find_length(const native_call *c, int64_t *length);
+
+static inline bool is_float(const native_call *c, bf_dtype dtype) {
+    const native_code code = native_code_of(&c->module->library, dtype);
+    return code == NATIVE_FLOAT || code == NATIVE_BFLOAT;
+}
 
 static inline bool is_whole(bf_dtype dtype) { return dtype == BF_I64 || dtype == BF_U64; }
 

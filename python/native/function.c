@@ -26,11 +26,23 @@ static PyObject *call_python(const native_function *function, PyObject *const *g
     return result;
 }
 
+/* Whether a call with such dispatch keys has nothing left to do but what the door does. */
+static bool is_plain_call(const native_function *function, PyObject *keyset) {
+    PyObject *number = PyObject_CallMethodObjArgs(keyset, function->module->raw_repr, NULL);
+    const bool is_plain = number != NULL && PySet_Contains(function->keysets, number) == 1;
+    Py_XDECREF(number);
+    PyErr_Clear(); /* Python says what is wrong */
+    return is_plain;
+}
+
 static PyObject *vectorcall(PyObject *self, PyObject *const *given, size_t flagged,
                             PyObject *names) {
     const native_function *function = (const native_function *)self;
     const Py_ssize_t count = (Py_ssize_t)(flagged & (SIZE_MAX >> 1)); /* the top bit is a flag */
-    PyObject *result = native_try(function, given, count, names);
+    const Py_ssize_t first = function->keysets != NULL;
+    PyObject *result = NULL;
+    if (first == 0 || (count > 0 && is_plain_call(function, given[0])))
+        result = native_try(function, given + first, count - first, names);
     if (result != NULL || PyErr_Occurred()) return result;
     return call_python(function, given, count, names);
 }
@@ -63,14 +75,15 @@ static PyObject *show(PyObject *self) { return PyObject_Repr(((native_function *
 /* ---- the type -------------------------------------------------------------------------------- */
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *named) {
-    PyObject *owner, *python;
+    PyObject *owner, *python, *keysets = NULL;
     const char *name;
     int choice;
     if (named != NULL) {
-        PyErr_SetString(PyExc_TypeError, "Function(module, function, row, choice)");
+        PyErr_SetString(PyExc_TypeError, "Function(module, function, row, choice, keysets)");
         return NULL;
     }
-    if (!PyArg_ParseTuple(arguments, "O!Osi", &PyModule_Type, &owner, &python, &name, &choice))
+    if (!PyArg_ParseTuple(arguments, "O!Osi|O!", &PyModule_Type, &owner, &python, &name, &choice,
+                          &PySet_Type, &keysets))
         return NULL;
     const struct native_row *row = native_row_of(name);
     if (row == NULL) return PyErr_Format(PyExc_ValueError, "no row is called %s", name);
@@ -82,6 +95,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *named
     function->python = Py_NewRef(python);
     function->row = row;
     function->choice = choice;
+    function->keysets = Py_XNewRef(keysets);
     return (PyObject *)function;
 }
 
@@ -91,6 +105,7 @@ static void destroy(PyObject *self) {
     if (function->weak != NULL) PyObject_ClearWeakRefs(self);
     Py_XDECREF(function->owner);
     Py_XDECREF(function->python);
+    Py_XDECREF(function->keysets);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -107,7 +122,10 @@ static PyMemberDef members[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Function(module, function, row, choice)\n\nA function, behind the door of a row."},
+    {Py_tp_doc,
+     "Function(module, function, row, choice, keysets=None)\n\nA function, behind the door of "
+     "a row. keysets: the numbers\nof dispatch keys with which a kernel of PyTorch's for "
+     "autograd has\nnothing else to do."},
     {Py_tp_new, create},
     {Py_tp_dealloc, destroy},
     {Py_tp_call, call},

@@ -72,11 +72,12 @@ static int execute(PyObject *self) {
     module->item = PyUnicode_InternFromString("item");
     module->interface = PyUnicode_InternFromString("__cuda_array_interface__");
     module->lock = PyUnicode_InternFromString("_lock");
+    module->raw_repr = PyUnicode_InternFromString("raw_repr");
     module->lock_type = add_type(self, &native_lock_spec, "Lock");
     module->function_type = add_type(self, &native_function_spec, "Function");
     const bool made = module->context_key && module->is_neg && module->requires_grad &&
-                      module->item && module->interface && module->lock && module->lock_type &&
-                      module->function_type;
+                      module->item && module->interface && module->lock && module->raw_repr &&
+                      module->lock_type && module->function_type;
     return made ? 0 : -1;
 }
 

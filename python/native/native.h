@@ -119,7 +119,7 @@ typedef struct native_module {
     PyObject *rules;                 /* what the module asks Python: see rule() */
     PyObject *nan_policies, *dtypes; /* dicts, of numbers by names */
     PyObject *context_key;           /* a key in the dict of a thread */
-    PyObject *is_neg, *requires_grad, *item, *interface, *lock; /* names */
+    PyObject *is_neg, *requires_grad, *item, *interface, *lock, *raw_repr; /* names */
 } native_module;
 
 /* Calls rules.name(arguments), a function in Python. */
@@ -230,6 +230,9 @@ typedef struct native_function {
     PyObject *python; /* the function in Python */
     const struct native_row *row;
     int choice; /* says which it is, where several share the row */
+    PyObject
+        *keysets; /* not NULL: a kernel of PyTorch's for autograd, whose first argument is a set
+                     of dispatch keys; the door takes calls with those whose numbers are here */
 } native_function;
 
 extern PyType_Spec native_function_spec;

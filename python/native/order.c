@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { VALUES, POSITIONS }; /* what sorting gives */
+enum { VALUES, POSITIONS, BOTH }; /* what sorting gives */
 
 /* Sets the axis, by default the last one. */
 static bool read_axis(native_call *c) {
@@ -15,11 +15,16 @@ static bool read_axis(native_call *c) {
     return ndim > 0;
 }
 
-static bool plan_sort(native_call *c) {
+static void add_sorted(native_call *c, bf_dtype dtype) {
     const bf_array *x = &c->arrays[0].view;
-    if (!read_axis(c)) return false;
-    bf_array *target = native_add_result(c, c->function->choice == VALUES ? x->dtype : BF_I64);
+    bf_array *target = native_add_result(c, dtype);
     for (int d = 0; d < x->ndim; d++) native_add_extent(target, x->shape[d]);
+}
+
+static bool plan_sort(native_call *c) {
+    if (!read_axis(c)) return false;
+    if (c->function->choice != POSITIONS) add_sorted(c, c->arrays[0].view.dtype);
+    if (c->function->choice != VALUES) add_sorted(c, BF_I64);
     return true;
 }
 
@@ -32,10 +37,21 @@ static bool sort_waits(const native_call *c) {
 
 static bf_status run_sort(native_call *c) {
     const native_library *l = &c->module->library;
-    const bool positions = c->function->choice == POSITIONS;
+    const int choice = c->function->choice;
     return (is_enqueued(c, sort_waits(c)) ? l->bf_sort_async : l->bf_sort)(
         c->lock->context, &c->arrays[0].view, c->axes[0], order_options(c),
-        positions ? NULL : &c->target[0], positions ? &c->target[0] : NULL);
+        choice == POSITIONS ? NULL : &c->target[0],
+        choice == VALUES ? NULL : &c->target[c->results - 1]);
+}
+
+static PyObject *finish_sort(native_call *c) {
+    if (c->results == 1) return native_finish_array(c);
+    return PyTuple_Pack(2, c->made[VALUES], c->made[POSITIONS]);
+}
+
+/* Python makes lines on a GPU that lie apart contiguous, which is enqueued. */
+static bool plan_sort_operator(native_call *c) {
+    return plan_sort(c) && !(is_on_gpu(c) && sort_waits(c));
 }
 
 /* ---- the first, and places ------------------------------------------------------------------- */
@@ -60,10 +76,6 @@ static bool plan_top(native_call *c) {
 static bf_status run_top(native_call *c) {
     return c->module->library.bf_top(c->lock->context, &c->arrays[0].view, c->axes[0], c->n,
                                      &c->order, &c->target[VALUES], &c->target[POSITIONS]);
-}
-
-static PyObject *finish_top(native_call *c) {
-    return PyTuple_Pack(2, c->made[VALUES], c->made[POSITIONS]);
 }
 
 /* Python converts one of two dtypes to the other. */
@@ -146,11 +158,9 @@ static bool read_method(native_call *c) {
 /* Whether all quantiles are elements: of what is left of floats none is known to be. */
 static bool are_elements(const native_call *c) {
     const native_library *library = &c->module->library;
-    const native_code code = native_code_of(library, c->arrays[0].view.dtype);
-    const bool is_float = code == NATIVE_FLOAT || code == NATIVE_BFLOAT;
     int64_t length;
     if (!native_find_length(c, &length) || length == 0) return false;
-    if (is_float && c->order.nan == BF_NAN_SKIP) return false;
+    if (is_float(c, c->arrays[0].view.dtype) && c->order.nan == BF_NAN_SKIP) return false;
     const double *q = c->given[Q] != NULL ? c->q : NULL; /* a median has none */
     return library->bf_quantile_is_whole(c->order.method, length, q, c->n_q);
 }
@@ -226,7 +236,7 @@ const native_row native_order_rows[] = {
       {"context", CONTEXT}},
      plan_top,
      run_top,
-     finish_top},
+     finish_sort},
     {"search",
      {{"sorted", SECOND},
       {"x", FIRST},
@@ -261,5 +271,10 @@ const native_row native_order_rows[] = {
      plan_quantiles,
      run_quantiles,
      native_finish_array},
+    {"sort operator",
+     {{"x", FIRST}, {"dim", AXIS}, {"descending", UNNAMED | DESCENDING}},
+     plan_sort_operator,
+     run_sort,
+     finish_sort},
     {.name = NULL},
 };

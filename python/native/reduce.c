@@ -76,6 +76,29 @@ static bool may_fail(const native_call *c) {
     return c->op != BF_SUM || !has_room_for_sums(c, c->arrays[0].view.dtype, length);
 }
 
+/* ---- operators of PyTorch -------------------------------------------------------------------- */
+
+/* Sums of unsigned integers, which are int64 there, are Python's. */
+static bool has_dtype_of_operators(const native_call *c) {
+    const bf_dtype dtype = reduced_dtype(c);
+    return dtype != BF_NONE && (dtype != BF_U64 || c->op == BF_MIN || c->op == BF_MAX);
+}
+
+static bool plan_operator(native_call *c) {
+    const bool is_pair = c->count == 2;
+    if (is_pair && c->arrays[0].view.dtype != c->arrays[1].view.dtype) return false;
+    return native_read_operator(c) && has_dtype_of_operators(c) && native_read_axes(c) &&
+           native_add_left(c, native_add_result(c, reduced_dtype(c))) &&
+           native_check_operator(c, may_fail(c));
+}
+
+static bool plan_operator_of_parts(native_call *c) {
+    return native_read_operator(c) && has_dtype_of_operators(c) && plan_parts(c) &&
+           native_check_operator(c, true);
+}
+
+/* ---- calls of the library -------------------------------------------------------------------- */
+
 /* Places are wrong, or right, as data are. Copies are waited for. */
 static bool are_rows_enqueued(native_call *c) {
     return is_contiguous(&c->arrays[0].view) && is_contiguous(&c->arrays[1].view) &&
@@ -122,6 +145,9 @@ static bf_status run_index(native_call *c) {
 }
 
 /* ---- the rows -------------------------------------------------------------------------------- */
+
+#define OF_OPERATORS                                                                               \
+    {"dtype", OUT_DTYPE}, { "correction", DDOF }
 
 #define OF_REDUCTIONS                                                                              \
     {"nan", NAN_POLICY}, {"ddof", DDOF}, {"correction", DDOF}, {"out_dtype", OUT_DTYPE},           \
@@ -178,6 +204,26 @@ const native_row native_reduce_rows[] = {
     {"index",
      {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}, OF_REDUCTIONS},
      plan_parts,
+     run_index,
+     native_finish_array},
+    {"operator",
+     {{"x", FIRST}, {"dim", AXIS}, {"keepdim", KEEPDIMS}, OF_OPERATORS},
+     plan_operator,
+     run_reduction,
+     native_finish_array},
+    {"operator of pairs",
+     {{"a", FIRST}, {"b", SECOND}, {"dim", AXIS}, {"keepdim", KEEPDIMS}, OF_OPERATORS},
+     plan_operator,
+     run_pair,
+     native_finish_array},
+    {"operator of segments",
+     {{"x", FIRST}, {"offsets", SECOND}, OF_OPERATORS},
+     plan_operator_of_parts,
+     run_segments,
+     native_finish_array},
+    {"operator by index",
+     {{"m", COUNT}, {"index", SECOND}, {"values", FIRST}, OF_OPERATORS},
+     plan_operator_of_parts,
      run_index,
      native_finish_array},
     {.name = NULL},

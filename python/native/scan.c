@@ -62,6 +62,17 @@ static bool scan_may_fail(const native_call *c) {
     }
 }
 
+/* What Python converts first is left to it, and so are lines on a GPU that lie apart. */
+static bool plan_scan_operator(native_call *c) {
+    const bf_array *x = &c->arrays[0].view;
+    if (is_float(c, x->dtype) ? (bf_reduction)c->function->choice == BF_PROD
+                              : x->dtype != BF_I64 || c->given[OUT_DTYPE] != NULL)
+        return false;
+    if (c->given[OUT_DTYPE] != NULL && !is_float(c, c->reduce.out_dtype)) return false;
+    return x->ndim > 0 && plan_scan(c) && (!is_on_gpu(c) || is_contiguous(x)) &&
+           native_check_operator(c, scan_may_fail(c));
+}
+
 /* Lines that lie apart are copied, and waited for. */
 static bf_status run_scan(native_call *c) {
     const native_library *l = &c->module->library;
@@ -136,6 +147,15 @@ const native_row native_scan_rows[] = {
       {"context", CONTEXT}},
      plan_rolling,
      run_rolling,
+     native_finish_array},
+    {"scan operator",
+     {{"x", FIRST},
+      {"dim", UNNAMED | ALONG},
+      {"reverse", UNNAMED | REVERSE},
+      {"exclusive", UNNAMED | EXCLUSIVE},
+      {"dtype", OUT_DTYPE}},
+     plan_scan_operator,
+     run_scan,
      native_finish_array},
     {.name = NULL},
 };

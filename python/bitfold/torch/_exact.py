@@ -5,7 +5,7 @@ import torch
 import bitfold
 
 _HALVES = {torch.float16: 2.0**16, torch.bfloat16: 2.0**128}  # the power of two after the greatest one
-_JOINT = "average", "covariance", "correlation", "skew", "kurtosis"  # a GPU has these of whole tensors alone
+JOINT = "average", "covariance", "correlation", "skew", "kurtosis"  # a GPU has these of whole tensors alone
 _NO_HALVES = "correlation", "skew", "kurtosis"  # no products say on which side of a half they are
 
 
@@ -171,7 +171,7 @@ def reduce(op, way, arrays, dtype=None, *, correction=1, bias=True, empty=None):
     """Returns the exact results of a reduction, each rounded once to the dtype."""
     arrays = [x.detach() for x in arrays]
     dtype, device = result_dtype(op, arrays, dtype), arrays[0].device
-    if op in _JOINT and device.type == "cuda" and not way.is_whole():
+    if op in JOINT and device.type == "cuda" and not way.is_whole():
         way, arrays = way.to("cpu"), [x.cpu() for x in arrays]
     options = {} if empty is None else {"empty": empty}
     if op in ("var", "std", "covariance"):
@@ -182,7 +182,7 @@ def reduce(op, way, arrays, dtype=None, *, correction=1, bias=True, empty=None):
         options["out_dtype"] = "f64" if dtype == torch.float64 else "f32"
     if arrays[0].is_cuda and torch.cuda.is_current_stream_capturing():
         options["check"] = "later"  # a graph waits for nothing
-    call = way.reduce_whole if op in _JOINT and way.is_whole() else way.reduce
+    call = way.reduce_whole if op in JOINT and way.is_whole() else way.reduce
     if op == "average":
         made = call("mean", arrays[:1], weights=arrays[1], **options)
     else:

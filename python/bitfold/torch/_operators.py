@@ -4,11 +4,14 @@ from collections import namedtuple
 
 import torch
 
-from ._exact import Fibres, Segments, Slots, dims_of, reduce, result_dtype
+from .._library import OPS
+from ._doors import put_door, put_door_of_autograd
+from ._exact import JOINT, Fibres, Segments, Slots, dims_of, reduce, result_dtype
 
 
-def define(name, schema, call, fake, gradient=None, keep=None, vmap=None):
-    """Registers torch.ops.bitfold.<name>. One that gives one tensor also takes out=."""
+def define(name, schema, call, fake, gradient=None, keep=None, vmap=None, door=None):
+    """Registers torch.ops.bitfold.<name>. One that gives one tensor also takes out=. door: the row of
+    python/native that takes calls first, and which it is of those that share the row."""
     qualified = f"bitfold::{name}"
     torch.library.define(qualified, schema)
     torch.library.impl(qualified, "CompositeExplicitAutograd", call)
@@ -17,6 +20,10 @@ def define(name, schema, call, fake, gradient=None, keep=None, vmap=None):
         torch.library.register_autograd(qualified, gradient, setup_context=keep)
     if vmap:
         torch.library.register_vmap(qualified, vmap)
+    if door:
+        call = put_door(name, call, *door)
+    if door and gradient:
+        put_door_of_autograd(name, gradient, keep, *door)
     if schema.endswith("-> Tensor"):
         _define_out(name, schema, call, fake)
 
@@ -192,13 +199,15 @@ def _batch_segments(op, size, dims, arrays, offsets, **options):
 
 # name: an operator's. of: how results lie among elements. first: where the arrays are among the arguments;
 # before, after: what the schema has there. batch: its call for a whole batch.
-_Way = namedtuple("_Way", "of name first before after batch")
+# doors: the rows of doors, for one array and for two.
+_Way = namedtuple("_Way", "of name first before after batch doors")
 
 WAYS = [
-    _Way(Fibres, "{}", 0, "", "int[1]? dim=None, bool keepdim=False, ", _batch_along),
-    _Way(Slots, "index_{}", 2, "SymInt m, Tensor index, ", "", _batch_index),
-    _Way(Segments, "segment_{}", 0, "", "Tensor offsets, ", _batch_segments),
-]
+    _Way(Fibres, "{}", 0, "", "int[1]? dim=None, bool keepdim=False, ", _batch_along,
+         ["operator", "operator of pairs"]),
+    _Way(Slots, "index_{}", 2, "SymInt m, Tensor index, ", "", _batch_index, ["operator by index"]),
+    _Way(Segments, "segment_{}", 0, "", "Tensor offsets, ", _batch_segments, ["operator of segments"]),
+]  # fmt: skip
 
 
 def _define_reduction(op, way):
@@ -246,7 +255,10 @@ def _define_reduction(op, way):
         arrays, rest = apart(given)
         return way.batch(getattr(torch.ops.bitfold, name), info.batch_size, dims, arrays, *rest, **options)
 
-    define(name, schema, call, fake, backward, keep, vmap)
+    door = None
+    if op not in JOINT and len(names) <= len(way.doors):
+        door = way.doors[len(names) - 1], OPS[op]
+    define(name, schema, call, fake, backward, keep, vmap, door)
 
 
 for _way in WAYS:

@@ -19,6 +19,7 @@ def _lines_of(x, dims):
 # ---- sort -----------------------------------------------------------------------------------------
 
 _LINE = "Tensor x, int dim=-1, bool descending=False"
+_POSITIONS, _BOTH = 1, 2  # what a door gives
 
 
 def _argsort(x, dim=-1, descending=False):
@@ -66,10 +67,13 @@ def _batched(name, out_dims):
     return vmap
 
 
-define("argsort", f"({_LINE}) -> Tensor", _argsort, _fake_argsort, vmap=_batched("argsort", 0))
+define(
+    "argsort", f"({_LINE}) -> Tensor", _argsort, _fake_argsort,
+    vmap=_batched("argsort", 0), door=("sort operator", _POSITIONS),
+)  # fmt: skip
 define(
     "sort", f"({_LINE}) -> (Tensor, Tensor)", _sort, _fake_sort, _sort_gradient, _keep_sort,
-    _batched("sort", (0, 0)),
+    _batched("sort", (0, 0)), door=("sort operator", _BOTH),
 )  # fmt: skip
 
 # ---- quantiles ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import torch
 import bitfold
 
 from .._arrays import dtype_name
+from .._library import OPS
 from ._operators import define, front
 
 
@@ -101,12 +102,14 @@ _LINE = "Tensor x, int dim, bool reverse=False"
 define(
     "cumsum", f"({_LINE}, bool exclusive=False, *, ScalarType? dtype=None) -> Tensor",
     running_sum, _fake("sum"), _sum_gradient, _keep_sum, _batched("cumsum"),
+    ("scan operator", OPS["sum"]),
 )  # fmt: skip
 define(
-    "cumprod", f"({_LINE}, bool exclusive=False) -> Tensor", _running_prod, _fake("prod"), vmap=_batched("cumprod")
-)
+    "cumprod", f"({_LINE}, bool exclusive=False) -> Tensor", _running_prod, _fake("prod"),
+    vmap=_batched("cumprod"), door=("scan operator", OPS["prod"]),
+)  # fmt: skip
 for _op in ("min", "max"):
     define(
         f"cum{_op}", f"({_LINE}) -> Tensor", lambda x, *given, op=_op: running(op, x.detach(), *given), _fake(_op),
-        _extreme_gradient, _keep_extreme, _batched(f"cum{_op}"),
+        _extreme_gradient, _keep_extreme, _batched(f"cum{_op}"), ("scan operator", OPS[_op]),
     )  # fmt: skip
