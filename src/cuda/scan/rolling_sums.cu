@@ -2,8 +2,8 @@
  * window's are a difference. Sums are two doubles, where these hold them: multiples of a high unit,
  * and rests. Others, and squares, are integers of some words of 64 bits, in units that all elements
  * of the tile are multiples of. Tiles whose elements span too many binades are marked. */
-#include "cuda/scan/kernels.cuh"
 #include "cuda/scan/rolling_tile.cuh"
+#include "cuda/scan/states.cuh"
 
 namespace rolling_sums {
 

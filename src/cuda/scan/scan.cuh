@@ -1,6 +1,7 @@
 /* Scans on a GPU: what the files share.
  *
  *   scan.cu        a call: which kernel takes which lines, and what the data make wrong
+ *   states.cuh     states of any kind, as threads and blocks hand them to each other
  *   kernels.cuh    the kernels, of any states: tiles of lines, a thread a column
  *   integers.cu    states of sums and products of integers
  *   extremes.cu    states of minima and maxima
