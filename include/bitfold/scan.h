@@ -186,8 +186,9 @@ BF_API bf_status bf_rolling_count_async(bf_context *context, const bf_array *arr
                                         const bf_rolling_options *options, const bf_array *values);
 
 /* Finds the median of each window, as bf_rolling reduces them: of its elements that are no NaN, the
- * exact mean of the two in the middle, rounded once. options->out_dtype is BF_NONE. O(n log w).
- * The CPU does it, and refuses memory of a GPU. Errors: as bf_rolling. */
+ * exact mean of the two in the middle, rounded once. options->out_dtype is BF_NONE. O(n log w). A
+ * GPU does it for windows of up to 2048 elements, and the CPU, which refuses memory of a GPU, for
+ * longer ones, and for those of a span. Errors: as bf_rolling. */
 BF_API bf_status bf_rolling_median(bf_context *context, const bf_array *array, int axis,
                                    const bf_rolling_options *options, const bf_array *values);
 

@@ -55,6 +55,9 @@ typedef struct bf_rolling_job {
     void *values;
 } bf_rolling_job;
 
+/* Windows of quantiles on a GPU have so many elements at most, and are of no span. */
+enum { BF_ROLLING_QUANTILES_MOST = 2048 };
+
 /* The window of result k has elements [first, end). */
 BF_RULE int64_t bf_rolling_first(const bf_rolling_job *job, int64_t k) {
     if (job->first != NULL) return job->first[k];
@@ -75,8 +78,8 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
 typedef struct bf_scan_backend {
     /* dtype BF_I128, and jobs with words, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);
-    /* Windows; those of BF_I128, and quantiles, are the CPU's alone. Errors: BF_E_NAN, BF_E_MEMORY,
-     * BF_E_DEVICE, BF_E_CANCELLED; then values hold anything. */
+    /* Windows; those of BF_I128, and of long ones quantiles, are the CPU's alone. Errors: BF_E_NAN,
+     * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; then values hold anything. */
     bf_status (*roll)(bf_context *context, const bf_rolling_job *job);
 } bf_scan_backend;
 

@@ -2,7 +2,13 @@
  * the shape, the data and the place of the arrays. */
 #include "tests/support/both.h"
 
-enum { LONGEST = 1 << 17, MOST_ELEMENTS = 1500000, OUT = 8 * MOST_ELEMENTS + 16 };
+enum {
+    LONGEST = 1 << 17,
+    MOST_ELEMENTS = 400000,
+    OUT = 8 * MOST_ELEMENTS + 16,
+    MOST_QUANTILES = 3,
+    LONGEST_ON_GPU = 2048
+};
 
 static const bf_reduction ops[] = {BF_SUM, BF_MEAN, BF_VAR, BF_STD, BF_MIN, BF_MAX};
 
@@ -16,7 +22,9 @@ static int64_t pick(uint64_t *seed, int64_t n) {
 typedef struct rolled {
     char what[400];
     bf_reduction op;
-    bool counts;
+    bool counts, median;
+    double q[MOST_QUANTILES];
+    int quantiles; /* not 0: these */
     bf_rolling_options options;
     bf_array array, on;
     bf_value span;
@@ -30,7 +38,11 @@ static void set_shape(bf_array *a, int64_t outer, int64_t length, int64_t inner)
     a->strides[0] = length * inner, a->strides[1] = inner, a->strides[2] = 1;
 }
 
-static int64_t count_of(const bf_array *a) { return a->shape[0] * a->shape[1] * a->shape[2]; }
+static int64_t count_of(const bf_array *a) {
+    int64_t n = 1;
+    for (int d = 0; d < a->ndim; d++) n *= a->shape[d];
+    return n;
+}
 
 /* Lines of all kinds that tiles tell apart: (outer, length, inner). */
 static void pick_shape(uint64_t *seed, bf_array *a) {
@@ -82,29 +94,47 @@ static void pick_window(rolled *r, uint64_t *seed) {
 
 static void pick_options(rolled *r, uint64_t *seed) {
     static const bf_dtype floats[] = {BF_NONE, BF_NONE, BF_F16, BF_BF16, BF_F32, BF_F64};
+    const bool ranks = r->median || r->quantiles > 0;
     const bool keeps =
-        r->counts || (is_float(r->array.dtype) && (r->op == BF_MIN || r->op == BF_MAX));
+        r->counts || ranks || (is_float(r->array.dtype) && (r->op == BF_MIN || r->op == BF_MAX));
     static const bf_nan_policy policies[] = {BF_NAN_PROPAGATE, BF_NAN_SKIP, BF_NAN_SKIP,
                                              BF_NAN_ERROR};
     r->options = BF_ROLLING_OPTIONS(.nan = policies[pick(seed, 4)], .ddof = (int)pick(seed, 2));
     pick_window(r, seed);
+    if (ranks && r->options.window > LONGEST_ON_GPU && pick(seed, 10)) {
+        r->options.window = 1 + pick(seed, LONGEST_ON_GPU);
+        if (r->options.min_count > r->options.window) r->options.min_count = r->options.window;
+    }
+    if (ranks) r->options.method = (bf_quantile_method)pick(seed, BF_QUANTILE_NORMAL_UNBIASED + 1);
     if (!keeps) r->options.out_dtype = floats[pick(seed, 6)];
     if (!is_float(r->array.dtype) && r->array.dtype != BF_BOOL && pick(seed, 3) == 0)
         r->options.scale = (int)pick(seed, 20);
-    r->to = r->counts ? BF_F64 : bf_rolling_dtype(r->op, r->array.dtype, &r->options);
+    if (r->counts || (ranks && !is_float(r->array.dtype)))
+        r->to = BF_F64;
+    else if (ranks)
+        r->to = r->median ? bf_median_dtype(r->array.dtype)
+                          : bf_quantile_dtype(r->array.dtype, r->options.method);
+    else
+        r->to = bf_rolling_dtype(r->op, r->array.dtype, &r->options);
     assert_int_not_equal(r->to, BF_NONE);
+}
+
+static const char *name_of(const rolled *r) {
+    if (r->median) return "median";
+    if (r->quantiles > 0) return "quantiles";
+    return r->counts ? "count" : bf_reduction_name(r->op);
 }
 
 static void describe(rolled *r, uint64_t seed, int place) {
     const bf_rolling_options *o = &r->options;
     snprintf(r->what, sizeof r->what,
              "%s of %s to %s, (%lld, %lld, %lld), window %lld%s, step %lld, min %lld, ddof %d, "
-             "scale %d, nan %d, seed %llu, place %d%s%s%s",
-             r->counts ? "count" : bf_reduction_name(r->op), bf_dtype_name(r->array.dtype),
-             bf_dtype_name(r->to), (long long)r->array.shape[0], (long long)r->array.shape[1],
+             "scale %d, nan %d, method %d, seed %llu, place %d%s%s%s",
+             name_of(r), bf_dtype_name(r->array.dtype), bf_dtype_name(r->to),
+             (long long)r->array.shape[0], (long long)r->array.shape[1],
              (long long)r->array.shape[2], (long long)o->window, o->center ? " centred" : "",
              (long long)o->step, (long long)o->min_count, o->ddof, o->scale, (int)o->nan,
-             (unsigned long long)seed, place, o->on != NULL ? ", spans" : "",
+             (int)o->method, (unsigned long long)seed, place, o->on != NULL ? ", spans" : "",
              r->queued ? ", queued" : "", o->later ? ", later" : "");
 }
 
@@ -112,6 +142,12 @@ static bf_array results_of(const rolled *r, void *memory) {
     const int64_t step = r->options.step > 0 ? r->options.step : 1;
     bf_array out = {.dtype = r->to, .data = memory};
     set_shape(&out, r->array.shape[0], (r->array.shape[1] + step - 1) / step, r->array.shape[2]);
+    if (r->quantiles == 0) return out;
+    for (int d = 3; d > 0; d--)
+        out.shape[d] = out.shape[d - 1], out.strides[d] = out.strides[d - 1];
+    out.strides[0] = out.shape[1] * out.strides[1];
+    out.shape[0] = r->quantiles;
+    out.ndim = 4;
     return out;
 }
 
@@ -124,6 +160,9 @@ static bf_status enqueue(bf_context *context, const rolled *r, const bf_array *i
 
 static bf_status roll(bf_context *context, const rolled *r, const bf_array *in,
                       const bf_array *out) {
+    if (r->median) return bf_rolling_median(context, in, 1, &r->options, out);
+    if (r->quantiles > 0)
+        return bf_rolling_quantile(context, in, 1, r->q, r->quantiles, &r->options, out);
     if (r->queued) return enqueue(context, r, in, out);
     return r->counts ? bf_rolling_count(context, in, 1, &r->options, out)
                      : bf_rolling(context, r->op, in, 1, &r->options, out);
@@ -164,12 +203,20 @@ static void check_rolled(const rolled *r, int place) {
                      (unsigned long long)load_bits(expected + i, bytes));
 }
 
+static void pick_op(rolled *r, uint64_t *seed) {
+    const int op = (int)pick(seed, 9);
+    r->op = ops[op % 6];
+    r->counts = op == 6;
+    r->median = op == 7;
+    if (op < 8) return;
+    r->quantiles = 1 + (int)pick(seed, MOST_QUANTILES);
+    for (int i = 0; i < r->quantiles; i++) r->q[i] = (double)pick(seed, 1001) / 1000;
+}
+
 static void check_case(uint64_t seed) {
     rolled r = {.array = {.data = on_host}};
     const uint64_t name = seed;
-    const int op = (int)pick(&seed, 7);
-    r.op = ops[op % 6];
-    r.counts = op == 6;
+    pick_op(&r, &seed);
     r.array.dtype = all_dtypes[pick(&seed, DTYPE_COUNT)];
     pick_shape(&seed, &r.array);
     const int64_t n = count_of(&r.array);
@@ -177,8 +224,12 @@ static void check_case(uint64_t seed) {
     if (is_float(r.array.dtype) && pick(&seed, 3) == 0)
         sprinkle(r.array.dtype, on_host, n, pick(&seed, 2) ? 20 : 5000, next_random(&seed));
     pick_options(&r, &seed);
-    const int place = (int)pick(&seed, 3);
-    r.queued = place > 0 && pick(&seed, 2);
+    const bool ranks = r.median || r.quantiles > 0;
+    const int64_t window =
+        r.options.window < r.array.shape[1] ? r.options.window : r.array.shape[1];
+    const bool on_cpu = ranks && (r.options.on != NULL || window > LONGEST_ON_GPU);
+    const int place = on_cpu ? 0 : (int)pick(&seed, 3);
+    r.queued = place > 0 && !ranks && pick(&seed, 2);
     r.options.later = (int)pick(&seed, 2);
     describe(&r, name, place);
     check_rolled(&r, place);
@@ -191,15 +242,15 @@ static void random_windows_have_the_bits_of_the_cpu(void **unused) {
 }
 
 /* Lines of many tiles, with some numbers that are far from all others. */
-static void check_long(bf_reduction op, bf_dtype dtype, int64_t window) {
+static void check_long(bf_reduction op, bf_dtype dtype, int64_t window, bool median) {
     const int64_t n = MOST_ELEMENTS - 5;
-    rolled r = {.op = op, .array = {.dtype = dtype, .data = on_host}};
+    rolled r = {.op = op, .median = median, .array = {.dtype = dtype, .data = on_host}};
     set_shape(&r.array, 1, n, 1);
     fill(dtype, on_host, n, KIND_NARROW, (uint64_t)dtype);
     for (int64_t i = 70000; is_float(dtype) && i < n; i += 400000)
         fill(dtype, on_host + i * (int64_t)bf_dtype_size(dtype), 3, KIND_FULL, (uint64_t)i);
     r.options = BF_ROLLING_OPTIONS(.window = window, .min_count = -1);
-    r.to = bf_rolling_dtype(op, dtype, &r.options);
+    r.to = median ? bf_median_dtype(dtype) : bf_rolling_dtype(op, dtype, &r.options);
     describe(&r, 0, 1);
     check_rolled(&r, 1);
 }
@@ -211,7 +262,9 @@ static void long_lines_have_the_bits_of_the_cpu(void **unused) {
     leave_out_if_small();
     for (int o = 0; o < 6; o++)
         for (int d = 0; d < 4; d++)
-            for (int w = 0; w < 3; w++) check_long(ops[o], dtypes[d], windows[w]);
+            for (int w = 0; w < 3; w++) check_long(ops[o], dtypes[d], windows[w], false);
+    for (int d = 0; d < 4; d += 3)
+        for (int64_t w = 2; w <= LONGEST_ON_GPU; w *= 32) check_long(BF_MIN, dtypes[d], w, true);
 }
 
 static void nothing_has_no_windows(void **unused) {
@@ -221,14 +274,22 @@ static void nothing_has_no_windows(void **unused) {
     assert_int_equal(bf_rolling(gpu, BF_SUM, &in, 0, &o, &out), BF_OK);
 }
 
-/* Quantiles, and windows of i128, are the CPU's, which says so where it cannot reach the array. */
+/* Quantiles of long windows, or of a span, and windows of i128 are the CPU's, which says so where
+ * it cannot reach the array. */
 static void others_are_refused_in_the_memory_of_a_gpu(void **unused) {
     (void)unused;
-    const bf_rolling_options o = BF_ROLLING_OPTIONS(.window = 3);
-    const bf_array in = bf_array_of(BF_F64, on_device, 5), out = bf_array_of(BF_F64, found, 5);
-    const bf_array wide = bf_array_of(BF_I128, on_device, 5);
+    enum { N = LONGEST_ON_GPU + 1 };
+    bf_rolling_options o = BF_ROLLING_OPTIONS(.window = N);
+    const bf_array in = bf_array_of(BF_F64, on_device, N), out = bf_array_of(BF_F64, found, N);
+    const bf_array wide = bf_array_of(BF_I128, on_device, 5), to = bf_array_of(BF_F64, found, 5);
+    const bf_array on = bf_array_of(BF_I64, keys, N);
+    const bf_value span = {.dtype = BF_I64, .as.i64 = 3};
     assert_int_equal(bf_rolling_median(gpu, &in, 0, &o, &out), BF_E_DEVICE);
-    assert_int_equal(bf_rolling(gpu, BF_SUM, &wide, 0, &o, &out), BF_E_DEVICE);
+    assert_non_null(strstr(bf_context_message(gpu), "windows of more than 2048 elements"));
+    assert_int_equal(bf_rolling(gpu, BF_SUM, &wide, 0, &o, &to), BF_E_DEVICE);
+    o = BF_ROLLING_OPTIONS(.on = &on, .span = &span);
+    assert_int_equal(bf_rolling_median(gpu, &in, 0, &o, &out), BF_E_DEVICE);
+    assert_non_null(strstr(bf_context_message(gpu), "windows of a span"));
 }
 
 static int set_up_windows(void **state) {

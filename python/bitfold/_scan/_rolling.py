@@ -223,8 +223,8 @@ def rolling(
 
     NaN stands for windows that have fewer than min_count elements that are no NaN (None: as many as the
     window, of a span 1); so it does for those with a NaN, unless nan="skip". nan and ddof have the defaults of
-    bitfold's reductions; pandas' are nan="skip" and ddof=1. x may be in a GPU's memory, but not for medians,
-    quantiles and 128 bits. check: as of reductions.
+    bitfold's reductions; pandas' are nan="skip" and ddof=1. x may be in a GPU's memory, but not for 128 bits,
+    nor for medians and quantiles of windows of more than 2048 elements, or of a span. check: as of reductions.
 
     Errors: ArgumentError (window, span, keys that decrease, min_count, step, axis), ShapeError (not a key for each
     element), NanError (a NaN under nan="error", or in the keys).

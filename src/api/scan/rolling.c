@@ -7,6 +7,7 @@
 #include "api/scan/lines.h"
 #include "api/scan/spans.h"
 #include "base/memory.h"
+#include "seam/memory.h"
 #include "seam/scan.h"
 
 typedef struct rolling {
@@ -169,9 +170,23 @@ static bf_status check_other(const rolling *r) {
 
 /* Why the CPU reduces the windows, or NULL: a GPU can, too. */
 static const char *why_cpu(const rolling *r) {
-    if (r->job.quantiles != NULL) return "the CPU has quantiles of windows";
+    const bf_rolling_job *job = &r->job;
+    const int64_t most = job->size < job->length ? job->size : job->length;
+    if (job->quantiles != NULL && r->spans.on != NULL)
+        return "the CPU has quantiles of windows of a span";
+    if (job->quantiles != NULL && most > BF_ROLLING_QUANTILES_MOST)
+        return "the CPU has quantiles of windows of more than 2048 elements";
     if (bf_kind_is_joint(r->job.window.kind)) return "the CPU has windows of powers and pairs";
     return r->array->dtype == BF_I128 ? "the CPU has windows of i128" : NULL;
+}
+
+/* The CPU reaches the host's memory alone. */
+static bf_status check_reach(const rolling *r, const char *why, const bf_memory memory[4]) {
+    for (int i = 0; why != NULL && i < 4; i++)
+        if (memory[i].bytes > 0 && bf_where_is(memory[i].data, NULL) == BF_WHERE_DEVICE)
+            return bf_fail(r->context, BF_E_DEVICE,
+                           "%s, and an array is in a GPU's memory: copy it", why);
+    return BF_OK;
 }
 
 static bf_status choose_place(rolling *r) {
@@ -180,7 +195,8 @@ static bf_status choose_place(rolling *r) {
     const char *why = why_cpu(r);
     const bf_demand demand = {
         .share = 5, .n = 4, .memory = memory, .cpu = why != NULL, .on_host = why};
-    bf_status status = bf_place(r->context, &demand);
+    bf_status status = check_reach(r, why, memory);
+    if (status == BF_OK) status = bf_place(r->context, &demand);
     r->job.queued = r->queued && r->spans.on == NULL && r->context->used != &bf_backend_cpu;
     if (status == BF_OK && r->queued)
         status = bf_flat_check_queued(r->context, r->array, "elements");

@@ -25,6 +25,7 @@ bf_cuda_rolling_params params_of(const bf_rolling_job *job) {
 bool sums_up(const bf_window &w) { return !w.counts && w.kind != BF_KIND_EXTREME; }
 
 bf_cuda_rolling_kernels find_kernels(const bf_cuda_rolling_params &p, int shared) {
+    if (p.job.quantiles != NULL) return bf_cuda_rolling_quantiles();
     return sums_up(p.job.window) ? bf_cuda_rolling_sums(p, shared) : bf_cuda_rolling_extremes(p);
 }
 
@@ -94,10 +95,12 @@ bf_status cut_spans(bf_context *context, const bf_rolling_job *job, bf_cuda_roll
 
 bf_status reach_arrays(bf_cuda_call *call, bf_cuda_rolling_params *p) {
     bf_rolling_job *job = &p->job;
-    const int64_t n = lines_of(*job) * job->length, results = lines_of(*job) * job->results;
+    const bf_window_quantiles *quantiles = job->quantiles;
+    const int64_t n = lines_of(*job) * job->length;
+    const int64_t results = lines_of(*job) * job->results * (quantiles ? quantiles->count : 1);
     const size_t spans = job->first != NULL ? (size_t)job->results * sizeof(int64_t) : 0;
     const int align = sizeof(int64_t);
-    const void *first = NULL, *end = NULL;
+    const void *first = NULL, *end = NULL, *q = NULL;
     bf_status status =
         bf_cuda_call_read(call, job->elements, (size_t)(n * p->bytes), p->bytes, &job->elements);
     if (status == BF_OK)
@@ -107,6 +110,12 @@ bf_status reach_arrays(bf_cuda_call *call, bf_cuda_rolling_params *p) {
     if (status == BF_OK) status = bf_cuda_call_read(call, job->end, spans, align, &end);
     job->first = (const int64_t *)first;
     job->end = (const int64_t *)end;
+    if (status != BF_OK || quantiles == NULL) return status;
+    p->quantiles = *quantiles;
+    if (quantiles->q == NULL) return BF_OK; /* the median */
+    const size_t bytes = (size_t)quantiles->count * sizeof *quantiles->q;
+    status = bf_cuda_call_read(call, quantiles->q, bytes, sizeof *quantiles->q, &q);
+    p->quantiles.q = (const double *)q;
     return status;
 }
 

@@ -4,6 +4,7 @@
  *   rolling_tile.cuh      a tile: its elements, and the windows of its results
  *   rolling_sums.cu       sums, means, variances: exact integers that are added and taken away
  *   rolling_extremes.cu   minima, maxima and counts
+ *   rolling_quantiles.cu  medians and quantiles
  *   rolling_exact.cu      tiles whose sums these integers do not hold, by the limbs of the rules
  *
  * All lines are seen as one, behind each other: element i of line l is element l * length + i, and
@@ -28,8 +29,9 @@ enum {
 };
 
 struct bf_cuda_rolling_params {
-    bf_rolling_job job; /* all memory is where kernels reach it */
-    bf_format format;   /* what elements are, if they are floats */
+    bf_rolling_job job;            /* all memory is where kernels reach it */
+    bf_window_quantiles quantiles; /* as the job's */
+    bf_format format;              /* what elements are, if they are floats */
     bool is_float;
     int bytes, to_bytes; /* the sizes of elements and results */
 
@@ -61,6 +63,7 @@ struct bf_cuda_rolling_kernels {
 /* A block has at most so many bytes of shared memory. */
 bf_cuda_rolling_kernels bf_cuda_rolling_sums(const bf_cuda_rolling_params &p, int shared);
 bf_cuda_rolling_kernels bf_cuda_rolling_extremes(const bf_cuda_rolling_params &p);
+bf_cuda_rolling_kernels bf_cuda_rolling_quantiles();
 
 /* Makes the marked tiles. Nothing waits. */
 bf_status bf_cuda_roll_exactly(bf_cuda_call *call, const bf_cuda_rolling_params &p);

@@ -35,17 +35,20 @@ BF_RULE bool bf_window_middle(const void *a, const void *b, uint64_t *bits) {
     return middle - middle == 0;
 }
 
+/* The result between elements with these bits, which are no NaNs, not of BF_I128. */
+BF_RULE uint64_t bf_window_between_bits(const bf_window *w, uint64_t a, uint64_t b, double weight) {
+    uint64_t bits;
+    if (w->dtype == BF_F64 && weight == 0.5 && bf_window_middle(&a, &b, &bits)) return bits;
+    return bf_quantile_bits(w->to, w->options.scale,
+                            bf_quantile_make(w->dtype, w->to, w->options.scale, a, b, weight));
+}
+
 /* The result between the elements at a and b, which are no NaNs. */
 BF_RULE uint64_t bf_window_quantile(const bf_window *w, const void *a, const void *b,
                                     double weight) {
     const int bytes = bf_dtype_bytes(w->dtype);
-    uint64_t bits;
-    if (w->dtype == BF_F64 && weight == 0.5 && bf_window_middle(a, b, &bits)) return bits;
     if (w->dtype != BF_I128)
-        return bf_quantile_bits(w->to, w->options.scale,
-                                bf_quantile_make(w->dtype, w->to, w->options.scale,
-                                                 bf_load_bits(a, bytes), bf_load_bits(b, bytes),
-                                                 weight));
+        return bf_window_between_bits(w, bf_load_bits(a, bytes), bf_load_bits(b, bytes), weight);
     return bf_quantile_mix_i128(bf_format_of(w->to), bf_load_i128(a), bf_load_i128(b), weight,
                                 w->options.scale);
 }
