@@ -126,8 +126,16 @@ TEST_WITH(threads_and_chunks_change_no_bit, make_rows, NULL) {
     }
 }
 
-/* Keys of a span, and one outside if `far`, are counted as by a sort. */
-static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span, bool far) {
+/* The inverse of an odd number modulo 2^64: each step doubles the bits that are right. */
+static uint64_t inverse(uint64_t x) {
+    uint64_t y = x;
+    for (int i = 0; i < 5; i++) y *= 2 - x * y;
+    return y;
+}
+
+/* Keys of a span, `step` apart, and one outside if `far`, are counted as by a sort. */
+static void check_guesses(int threads, bf_dtype dtype, int64_t least, uint64_t step, uint64_t span,
+                          bool far) {
     static int64_t wide[NEAR], sorted[NEAR], listed[NEAR], counts[NEAR];
     static int32_t narrow[NEAR];
     OWN(bf_context) *context = make_context(NULL, threads);
@@ -136,10 +144,11 @@ static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span
     int64_t n = 0;
     for (uint64_t i = 0; i < NEAR; i++) {
         const uint64_t random = next_random(&seed) % span;
-        wide[i] = (int64_t)((uint64_t)least + (i < 4 * span ? i / 4 : random));
+        wide[i] = (int64_t)((uint64_t)least + step * (i < 4 * span ? i / 4 : random));
     }
     if (far) wide[3 * NEAR / 4] = least < 0 ? least + INT32_MAX : least - INT32_MAX;
     for (int i = 0; i < NEAR; i++) narrow[i] = (int32_t)wide[i];
+    for (int i = 0; i < NEAR && dtype == BF_I32; i++) wide[i] = narrow[i];
     memcpy(sorted, wide, sizeof sorted);
     qsort(sorted, NEAR, sizeof *sorted, compare_keys);
     const bf_array k = bf_array_of(dtype, dtype == BF_I32 ? (void *)narrow : (void *)wide, NEAR);
@@ -158,17 +167,19 @@ static void check_near(int threads, bf_dtype dtype, int64_t least, uint64_t span
     assert_int_equal(n, bf_groups_size(g));
 }
 
-/* What is numbered by its rank alone, what is not, and what is no more. */
-TEST(keys_near_to_each_other_are_counted) {
-    static const uint64_t spans[] = {5, 3 * BF_DIRECT_RANKS / 4, 3 * BF_DIRECT_RANKS / 4 + 1};
+/* What is numbered by a guess, what is not, and what is no more: these multiples share few guesses.
+ */
+TEST(keys_that_are_guessed_are_counted) {
+    static const uint64_t spans[] = {5, BF_GUESSES / 4, 3 * BF_GUESSES};
+    const uint64_t shared_4 = inverse(0x9e3779b9), shared_8 = inverse(0x9e3779b97f4a7c15);
     for (int s = 0; s < 3; s++)
         for (int far = 0; far < 2; far += 1 + SEVERAL_THREADS)
             for (int threads = 1 + SEVERAL_THREADS; threads <= 2; threads++) {
-                check_near(threads, BF_I32, INT32_MIN, spans[s], far);
+                check_guesses(threads, BF_I32, INT32_MIN, 1, spans[s], far);
                 if (SEVERAL_THREADS) continue; /* the keys before have all of its threads */
-                check_near(threads, BF_I32, INT32_MAX - (int64_t)spans[s], spans[s], far);
-                check_near(threads, BF_I64, -3, spans[s], far);
-                check_near(threads, BF_I64, INT64_MIN, spans[s], far);
+                check_guesses(threads, BF_I32, 0, shared_4, spans[s], far);
+                check_guesses(threads, BF_I64, -3, 1, spans[s], far);
+                check_guesses(threads, BF_I64, INT64_MIN, shared_8, spans[s], far);
             }
 }
 

@@ -18,7 +18,7 @@ enum {
     SORTED_ROWS = 8,        /* the most rows of a group for which it is worth that */
     COUNTED_ROWS = 32,      /* the most where there are keys of 4 bytes alone */
     DONE_SHARE = 8,         /* so few rows are done that it does no harm to sort them, too */
-    DIRECT_LEAST = 1 << 14, /* rows of a worker that are worth finding numbers directly */
+    GUESS_LEAST = 1 << 14,  /* rows of a worker that are worth a table of guesses */
     NEW_SHARE = 64          /* keys are new if one row in so many has met its group, at most */
 };
 
@@ -172,10 +172,10 @@ static bf_status merge_all_sets(bf_context *context, const bf_cpu_groups *g, bf_
     return status;
 }
 
-static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count, bool direct) {
+static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count, bool guess) {
     for (int i = 0; i < count; i++) {
         if (!bf_group_set_create(g, 0, &sets[i])) return false;
-        if (direct) bf_partition_direct(g, sets[i].partitions);
+        if (guess) bf_partition_guess(g, sets[i].partitions);
     }
     return true;
 }
@@ -218,9 +218,8 @@ static bf_status absorb_rows(bf_context *context, const bf_group_rows *r, int wo
     const bf_cpu_groups *g = r->groups;
     int64_t done = 0;
     bool sort = false;
-    bf_status status = create_sets(g, sets, workers, !many && r->n / workers >= DIRECT_LEAST)
-                           ? BF_OK
-                           : BF_E_MEMORY;
+    bf_status status =
+        create_sets(g, sets, workers, !many && r->n / workers >= GUESS_LEAST) ? BF_OK : BF_E_MEMORY;
     if (status == BF_OK && many)
         sort = may_sort(r) && bf_group_sample_has(context, r, sorted_groups(r));
     else if (status == BF_OK)

@@ -21,8 +21,9 @@ enum {
     BF_ROWS_LEAST = 1 << 15,              /* rows or groups that are worth a thread */
     BF_PARTITION_BITS = 8,                /* so many bits of a hash choose the partition */
     BF_PARTITIONS = 1 << BF_PARTITION_BITS,
-    BF_RANGE_STEPS = 1 << 12,     /* by which a range of ranks is found */
-    BF_DIRECT_RANKS = 1 << 15,    /* the numbers of so many are found without a search */
+    BF_RANGE_STEPS = 1 << 12, /* by which a range of ranks is found */
+    BF_GUESS_BITS = 15,       /* so many bits of a rank choose where its number is guessed */
+    BF_GUESSES = 1 << BF_GUESS_BITS,
     BF_PARTITION_FAR = 50,        /* buckets: random keys are never so far from home */
     BF_PARTITION_CROWD = 1 << 18, /* groups that are too many for one partition */
     BF_PARTITION_WORDS = 1 << 20  /* words of them that are too many */
@@ -38,10 +39,9 @@ typedef struct bf_group_partition {
     uint32_t reseed_at; /* groups below which no other seed is tried */
     bool clustered;     /* a key was put far from home */
     bf_hash_seed seed;
-    uint16_t *direct; /* the numbers of BF_DIRECT_RANKS ranks, and 1; NULL: some key is outside */
-    uint64_t least;   /* the first of these ranks */
-    void *ranks;      /* by number */
-    bool lent;        /* ranks lie in the set's memory */
+    uint16_t *guesses; /* the number last found by those bits; NULL: they are no use */
+    void *ranks;       /* by number */
+    bool lent;         /* ranks lie in the set's memory */
     bf_accumulators accumulators;
     char apart[BF_CPU_APART];
 } bf_group_partition;
@@ -127,10 +127,9 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 /* Makes room for so many groups in all. false: no memory; the partition is as it was. */
 bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *partition, int64_t size);
 
-/* Lets an empty partition find numbers by their ranks as long as these are near to each other, if
- * there is memory for it. */
-void bf_partition_direct(const bf_cpu_groups *groups, bf_group_partition *partition);
-void bf_partition_end_direct(bf_group_partition *partition);
+/* Lets an empty partition guess numbers as long as that mostly succeeds, if there is memory. */
+void bf_partition_guess(const bf_cpu_groups *groups, bf_group_partition *partition);
+void bf_partition_end_guesses(bf_group_partition *partition);
 
 /* The second array of a column of pairs; else NULL. */
 static inline const char *bf_group_second(const bf_cpu_groups *groups, int column,

@@ -8,7 +8,12 @@
 #define LOOPS_OF bf_group_loops_generic
 #endif
 
-enum { AHEAD = 24 }; /* rows by which buckets are fetched ahead */
+enum {
+    AHEAD = 24,        /* rows by which buckets are fetched ahead */
+    GUESSES_WRONG = 32 /* so many of a batch take as long as the others save */
+};
+
+#define NO_ROOM UINT32_MAX
 
 /* ---- ranks: every dtype by a constant, so that its rules compile to a few instructions ------- */
 

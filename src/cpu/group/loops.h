@@ -115,35 +115,52 @@ static bool LOOP(add)(bf_group_partition *s, LOOP(spot) spot, RANK rank, uint64_
     return true;
 }
 
-#if BYTES < 16
-/* Are all ranks within the span of those whose numbers are found directly? Ends that if not. */
-static bool LOOP(spans)(bf_group_partition *s, const void *ranks, int64_t n) {
-    RANK low = LOOP(rank_at)(ranks, 0), all = 0;
-    for (int64_t i = 1; s->size == 0 && i < n; i++)
-        if (LOOP(rank_at)(ranks, i) < low) low = LOOP(rank_at)(ranks, i);
-    if (s->size == 0) s->least = low - BF_DIRECT_RANKS / 4;
-    const RANK least = (RANK)s->least;
-    for (int64_t i = 0; i < n; i++) all |= LOOP(rank_at)(ranks, i) - least;
-    if (all >= BF_DIRECT_RANKS) bf_partition_end_direct(s);
-    return s->direct != NULL;
+/* Returns the number of a rank, which is a new one if it was not there: or NO_ROOM. */
+static inline uint32_t LOOP(search)(bf_group_partition *s, RANK rank, uint64_t home) {
+    const LOOP(spot) spot = LOOP(probe)(s, rank, home);
+    const uint32_t number = spot.bucket->numbers[spot.slot];
+    if (__builtin_expect(number != 0, 1)) return number - 1;
+    return LOOP(add)(s, spot, rank, home) ? s->size - 1 : NO_ROOM;
 }
 
-static int64_t LOOP(number_directly)(bf_group_partition *s, const void *ranks, int64_t n,
-                                     uint32_t *numbers) {
-    const RANK least = (RANK)s->least;
-    uint16_t *const direct = s->direct;
-    for (int64_t i = 0; i < n; i++) {
-        const RANK rank = LOOP(rank_at)(ranks, i);
-        uint16_t *number = &direct[(RANK)(rank - least)];
-        if (__builtin_expect(*number == 0, 0)) {
-            const uint64_t home = LOOP(home)(s, rank);
-            const LOOP(spot) spot = LOOP(probe)(s, rank, home);
-            if (!LOOP(add)(s, spot, rank, home)) return i;
-            *number = (uint16_t)s->size;
+#if BYTES < 16
+/* Where the number of a rank is guessed. Ranks that follow each other are spread evenly. */
+static inline size_t LOOP(guess_at)(RANK rank) {
+#if BYTES == 4
+    return (uint32_t)(rank * 0x9e3779b9u) >> (32 - BF_GUESS_BITS);
+#else
+    return (rank * 0x9e3779b97f4a7c15u) >> (64 - BF_GUESS_BITS);
+#endif
+}
+
+/* Numbers ranks as those were that have the same place. Where that is wrong, it searches. */
+static int64_t LOOP(number_by_guess)(bf_group_partition *s, const void *ranks, int64_t n,
+                                     bf_stream keys, uint32_t *numbers) {
+    RANK *const known = s->ranks;
+    uint16_t *const guesses = s->guesses;
+    int64_t i = 0, wrong = 0;
+    bool room = true;
+    if (s->size == 0) known[0] = (RANK)~LOOP(rank_at)(ranks, 0); /* no rank has number 0 */
+    while (i < n && room) {
+        const int64_t end = n - i < BF_STREAM_ROWS ? n : i + BF_STREAM_ROWS;
+        bf_stream_fetch(keys, i);
+        for (; i < end; i++) {
+            const RANK rank = LOOP(rank_at)(ranks, i);
+            uint16_t *guess = &guesses[LOOP(guess_at)(rank)];
+            uint32_t number = *guess;
+            if (__builtin_expect(known[number] != rank, 0)) {
+                const uint32_t size = s->size;
+                number = LOOP(search)(s, rank, LOOP(home)(s, rank));
+                room = number != NO_ROOM;
+                if (!room) break;
+                wrong += number < size;
+                *guess = (uint16_t)number;
+            }
+            numbers[i] = number;
         }
-        numbers[i] = *number - 1u;
     }
-    return n;
+    if (wrong > GUESSES_WRONG) bf_partition_end_guesses(s);
+    return i;
 }
 #endif
 
@@ -152,8 +169,7 @@ static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n,
     uint64_t homes[BF_GROUP_BATCH + AHEAD];
     if (s->room == 0) return 0;
 #if BYTES < 16
-    if (s->direct != NULL && LOOP(spans)(s, ranks, n))
-        return LOOP(number_directly)(s, ranks, n, numbers);
+    if (s->guesses != NULL) return LOOP(number_by_guess)(s, ranks, n, keys, numbers);
 #endif
     LOOP(homes)(s, ranks, n, homes);
     for (int64_t i = 0; i < n;) {
@@ -161,14 +177,8 @@ static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n,
         bf_stream_fetch(keys, i);
         for (; i < end; i++) {
             LOOP(fetch)(s, homes[i + AHEAD]);
-            RANK rank = LOOP(rank_at)(ranks, i);
-            LOOP(spot) spot = LOOP(probe)(s, rank, homes[i]);
-            uint32_t number = spot.bucket->numbers[spot.slot];
-            if (__builtin_expect(number == 0, 0)) {
-                if (!LOOP(add)(s, spot, rank, homes[i])) return i;
-                number = s->size;
-            }
-            numbers[i] = number - 1;
+            numbers[i] = LOOP(search)(s, LOOP(rank_at)(ranks, i), homes[i]);
+            if (__builtin_expect(numbers[i] == NO_ROOM, 0)) return i;
         }
     }
     return n;

@@ -57,7 +57,7 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set) {
     for (size_t s = 0; s < (size_t)1 << set->bits; s++) {
         bf_group_partition *partition = &set->partitions[s];
         bf_free(partition->memory);
-        bf_partition_end_direct(partition);
+        bf_partition_end_guesses(partition);
         if (!partition->lent) bf_free(partition->ranks);
         bf_accumulators_clear(&partition->accumulators);
         *partition = (bf_group_partition){
@@ -165,13 +165,13 @@ bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *s, in
     return true;
 }
 
-void bf_partition_direct(const bf_cpu_groups *groups, bf_group_partition *s) {
-    if (groups->rank_bytes <= 8) s->direct = bf_calloc(BF_DIRECT_RANKS, sizeof *s->direct);
+void bf_partition_guess(const bf_cpu_groups *groups, bf_group_partition *s) {
+    if (groups->rank_bytes <= 8) s->guesses = bf_calloc(BF_GUESSES, sizeof *s->guesses);
 }
 
-void bf_partition_end_direct(bf_group_partition *s) {
-    bf_free(s->direct);
-    s->direct = NULL;
+void bf_partition_end_guesses(bf_group_partition *s) {
+    bf_free(s->guesses);
+    s->guesses = NULL;
 }
 
 void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *s) {

@@ -3,6 +3,8 @@
  * AVX2. */
 #include "cpu/reduce/accumulators.h"
 
+#include "cpu/reduce/lanes.h"
+
 #ifndef LOOPS
 #define LOOPS bf_accumulate_loops_generic
 #endif
@@ -279,46 +281,83 @@ enum { STAGE = 128, STAGED_WORDS = 4 };
 typedef struct stage {
     uint64_t words[STAGED_WORDS][STAGE]; /* the terms, in two's complement */
     int64_t keys[STAGE];                 /* the values, for extremes */
-} stage;
+} __attribute__((aligned(64))) stage;
 
 static ALWAYS_INLINE uint64_t mask_of(bool x) { return 0 - (uint64_t)x; }
 
-/* Sets the words of n terms. Returns whether all of them fit, and none is special. */
-static ALWAYS_INLINE bool make_words(const place *p, bf_dtype dtype, int words,
-                                     const char *restrict values, int64_t n, stage *restrict s) {
-    const bool is_float = bf_dtype_is_float(dtype);
+/* The sizes of floats that fit a band, from the least one but 0 to the greatest. */
+typedef struct sizes {
+    uint64_t least, most;
+} sizes;
+
+/* The size from which on a float is at a position of the band. */
+static ALWAYS_INLINE uint64_t size_at(bf_format f, int64_t position) {
+    const int64_t field = position + 1, inf = (int64_t)(bf_format_inf(f) >> f.fraction);
+    if (position <= 0) return 1;
+    return (uint64_t)(field < inf ? field : inf) << f.fraction;
+}
+
+static ALWAYS_INLINE sizes sizes_of(const place *p, bf_format f) {
+    const int64_t first = (int64_t)p->first;
+    return (sizes){size_at(f, first), size_at(f, first + (int64_t)p->end) - 1};
+}
+
+/* Sets the words of a vector of floats, from term i on. Lanes of `bad` become negative where one
+ * does not fit or is special. */
+static ALWAYS_INLINE void make_float_words(const place *p, bf_format f, sizes fit, int words,
+                                           lanes x, lanes *bad, int64_t i, stage *s) {
+    const uint64_t hidden = (uint64_t)1 << f.fraction;
+    const lanes size = x & (bf_format_sign(f) - 1);
+    const lanes normal = lesser_lanes(all_lanes(hidden - 1), size);
+    const lanes sign = lesser_lanes(x << (64 - bf_format_bits(f)), (lanes){0});
+    const lanes m = (size & (hidden - 1)) | (normal & hidden);
+    const lanes at = (size >> f.fraction) + normal - p->first;
+    *bad |= ~zero_lanes(x) & ((size - fit.least) | (fit.most - size));
+    lanes carry = sign;
+    for (int k = 0; k < words; k++) {
+        lanes word = shift_left(m, at - 64 * (uint64_t)k);
+        if (k > 0) word |= shift_right(m, 64 * (uint64_t)k - at);
+        const lanes negated = (word ^ sign) - carry;
+        carry &= zero_lanes(word);
+        memcpy(&s->words[k][i], &negated, sizeof negated);
+    }
+}
+
+static ALWAYS_INLINE bool make_words_of_floats(const place *p, bf_dtype dtype, int words,
+                                               const char *values, int64_t n, stage *s) {
     const int bytes = bf_dtype_bytes(dtype);
     const bf_format f = bf_format_of(dtype);
-    const uint64_t sign_bit = bf_format_sign(f), inf = bf_format_inf(f);
-    const uint64_t hidden = (uint64_t)1 << f.fraction;
-    const uint64_t first = p->first, end = p->end;
-    uint64_t bad = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const uint64_t x = bf_load_bits(values + i * bytes, bytes);
-        if (!is_float) {
-            const bf_finite d = bf_decode_integer(dtype, x);
-            const uint64_t sign = mask_of(d.negative);
-            s->words[0][i] = (d.magnitude ^ sign) - sign;
-            for (int k = 1; k < words; k++) s->words[k][i] = sign;
-            continue;
-        }
-        const uint64_t size = x & (sign_bit - 1), field = size >> f.fraction;
-        const uint64_t normal = field != 0, sign = mask_of(x != size);
-        const uint64_t magnitude = (size & (hidden - 1)) | (hidden & mask_of(normal));
-        const uint64_t at = field - normal - first, shift = at & 63, word = at >> 6;
-        bad |= mask_of(size >= inf) | mask_of(x == sign_bit) |
-               (mask_of(at >= end) & mask_of(size != 0));
-        const uint64_t low = ((magnitude ^ sign) - sign) << shift;
-        const uint64_t high = ((magnitude + sign) >> 1 >> (63 - shift)) ^ sign; /* arithmetic */
-        for (int k = 0; k < words; k++) {
-            const uint64_t kth = (uint64_t)k;
-            uint64_t all = low & mask_of(word == kth);
-            if (k > 0) all |= high & mask_of(word == kth - 1);
-            if (k > 1) all |= sign & mask_of(word < kth - 1);
-            s->words[k][i] = all;
-        }
+    const sizes fit = sizes_of(p, f);
+    lanes bad = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        make_float_words(p, f, fit, words, load_lanes(values + i * bytes, bytes), &bad, i, s);
+    if (i < n) {
+        char rest[sizeof(lanes)] = {0};
+        memcpy(rest, values + i * bytes, (size_t)((n - i) * bytes));
+        make_float_words(p, f, fit, words, load_lanes(rest, bytes), &bad, i, s);
     }
-    return bad == 0;
+    return !any_negative(bad);
+}
+
+static ALWAYS_INLINE void make_words_of_integers(bf_dtype dtype, int words,
+                                                 const char *restrict values, int64_t n,
+                                                 stage *restrict s) {
+    const int bytes = bf_dtype_bytes(dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const bf_finite d = bf_decode_integer(dtype, bf_load_bits(values + i * bytes, bytes));
+        const uint64_t sign = mask_of(d.negative);
+        s->words[0][i] = (d.magnitude ^ sign) - sign;
+        for (int k = 1; k < words; k++) s->words[k][i] = sign;
+    }
+}
+
+/* Sets the words of n terms. Returns whether all of them fit, and none is special. */
+static ALWAYS_INLINE bool make_words(const place *p, bf_dtype dtype, int words, const char *values,
+                                     int64_t n, stage *s) {
+    if (bf_dtype_is_float(dtype)) return make_words_of_floats(p, dtype, words, values, n, s);
+    make_words_of_integers(dtype, words, values, n, s);
+    return true;
 }
 
 /* Adds the terms to the sums of so many words, and compares the keys. Not inlined: every dtype has
@@ -350,7 +389,7 @@ static ALWAYS_INLINE void add_term(int64_t *sum, int words, const stage *s, int6
 }
 
 static ALWAYS_INLINE void add_rows(const place *p, const bf_accumulator_column *c, int words,
-                                   bool counted, bool extremes, const bf_rows_batch *b,
+                                   bool counted, unsigned extremes, const bf_rows_batch *b,
                                    const stage *s) {
     int64_t *const sums = p->sums;
     const uint32_t *const slots = b->slots;
@@ -358,8 +397,7 @@ static ALWAYS_INLINE void add_rows(const place *p, const bf_accumulator_column *
     const int64_t n = b->n;
     const bf_stream values = {b->values, bf_dtype_bytes(c->dtype)}, other = b->other;
     const int rows = p->rows, at = c->bands[BF_BAND_SUM].at;
-    const int least = c->parts & BF_PART_LEAST ? c->least_at - at : 0;
-    const int greatest = c->parts & BF_PART_GREATEST ? c->greatest_at - at : 0;
+    const int least = c->least_at - at, greatest = c->greatest_at - at;
     for (int64_t first = 0, i = 0; first < n; first += BF_STREAM_ROWS) {
         const int64_t end = n - first < BF_STREAM_ROWS ? n : first + BF_STREAM_ROWS;
         bf_stream_fetch(values, first);
@@ -368,21 +406,26 @@ static ALWAYS_INLINE void add_rows(const place *p, const bf_accumulator_column *
             int64_t *sum = sums + slots[i] * stride;
             if (counted) sum[rows]++;
             add_term(sum, words, s, i);
-            if (extremes && least != 0) take_least(&sum[least], s->keys[i]);
-            if (extremes && greatest != 0) take_least(&sum[greatest], ~s->keys[i]);
+            if (extremes & BF_PART_LEAST) take_least(&sum[least], s->keys[i]);
+            if (extremes & BF_PART_GREATEST) take_least(&sum[greatest], ~s->keys[i]);
         }
     }
 }
 
 static ALWAYS_INLINE void add_staged(const place *p, const bf_accumulator_column *c, int words,
                                      const bf_rows_batch *b, const stage *s) {
-    const bool counted = p->counted, extremes = c->parts >= BF_PART_LEAST;
-    if (extremes)
-        add_rows(p, c, words, counted, true, b, s);
-    else if (counted)
-        add_rows(p, c, words, true, false, b, s);
-    else
-        add_rows(p, c, words, false, false, b, s);
+    const bool counted = p->counted;
+    switch (c->parts & (BF_PART_LEAST | BF_PART_GREATEST)) {
+    case BF_PART_LEAST: add_rows(p, c, words, counted, BF_PART_LEAST, b, s); break;
+    case BF_PART_GREATEST: add_rows(p, c, words, counted, BF_PART_GREATEST, b, s); break;
+    case 0:
+        if (counted)
+            add_rows(p, c, words, true, 0, b, s);
+        else
+            add_rows(p, c, words, false, 0, b, s);
+        break;
+    default: add_rows(p, c, words, counted, BF_PART_LEAST | BF_PART_GREATEST, b, s); break;
+    }
 }
 
 ADD_STAGED(1)
