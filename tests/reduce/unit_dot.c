@@ -115,6 +115,23 @@ TEST(every_bit_counts_whatever_the_spread) {
     }
 }
 
+/* Terms that have as many bits as a bin has room for, half of them before they cancel. */
+TEST(bins_hold_all_terms_of_a_call) {
+    enum { HALF = 1 << 14 };
+    static double x[2 * HALF], y[2 * HALF];
+    const cancelled c = {bf_array_of(BF_F64, x, 2 * HALF), bf_array_of(BF_F64, y, 2 * HALF)};
+    uint64_t seed = 9;
+    for (int k = 0; k < HALF; k++) {
+        x[k] = ldexp(1, 33) - ldexp((double)(next_random(&seed) >> 48 | 1), -20);
+        if (k % 256 == 0) x[k] = k % 512 == 0 ? 1e290 : 1e-290; /* no window holds these, too */
+        x[HALF + k] = -x[k];
+        y[k] = y[HALF + k] = k % 256 == 0 ? 1e-10 : x[k];
+    }
+    x[2 * HALF - 1] = 3; /* without the element that it cancelled */
+    x[HALF - 1] = 0;
+    on_every_context(check_cancelled, (void *)&c);
+}
+
 TEST(dot_does_not_depend_on_the_thread_count) {
     static const bf_dtype dtypes[] = {BF_F64, BF_F32, BF_BF16, BF_I64};
     for (int d = 0; d < 4; d++) {

@@ -18,18 +18,6 @@ typedef int32_t vi32 __attribute__((vector_size(16)));
  *   one_sqrt, one_fma rounded once */
 #if defined(__SSE2__)
 #include <emmintrin.h>
-/* Such shifts take one number of bits. */
-#define SHIFTS_BY_LANE
-INLINE vu64 shift_left(vu64 x, vu64 bits) {
-    const __m128i at_1 = _mm_unpackhi_epi64((__m128i)bits, (__m128i)bits);
-    const __m128i lane_0 = _mm_sll_epi64((__m128i)x, (__m128i)bits);
-    return (vu64)_mm_move_sd((__m128d)_mm_sll_epi64((__m128i)x, at_1), (__m128d)lane_0);
-}
-INLINE vu64 shift_right(vu64 x, vu64 bits) {
-    const __m128i at_1 = _mm_unpackhi_epi64((__m128i)bits, (__m128i)bits);
-    const __m128i lane_0 = _mm_srl_epi64((__m128i)x, (__m128i)bits);
-    return (vu64)_mm_move_sd((__m128d)_mm_srl_epi64((__m128i)x, at_1), (__m128d)lane_0);
-}
 #define OPERATIONS(name, V, p, suffix)                                                             \
     INLINE V lesser_##name(V a, V b) { return _mm_min_##p(a, b); }                                 \
     INLINE V greater_##name(V a, V b) { return _mm_max_##p(a, b); }                                \

@@ -4,7 +4,7 @@
  * e = x y - p.
  *
  * Terms that no window holds are added by exponent. Factors whose product leaves the range of
- * doubles go by the rules, element by element, and so do few elements that fit no window. */
+ * doubles are scaled first. Few elements that fit no window go by the rules, one by one. */
 #include "cpu/reduce/reduce.h"
 
 #include "rules/number/wide.h"
@@ -32,15 +32,16 @@ typedef struct term {
     int i, k, twice;
 } term;
 
+/* The first term of each kind has all of its arrays. */
 static const term all_terms[] = {
     {BF_KIND_POWERS, A, ONE, 1, 0, 0},    {BF_KIND_POWERS, A, A, 2, 0, 0},
     {BF_KIND_POWERS, X, P, 3, 0, 0},      {BF_KIND_POWERS, X, E, 3, 0, 0},
     {BF_KIND_POWERS, P, P, 4, 0, 0},      {BF_KIND_POWERS, P, E, 4, 0, 1},
-    {BF_KIND_POWERS, E, E, 4, 0, 0},      {BF_KIND_COMOMENTS, A, ONE, 1, 0, 0},
-    {BF_KIND_COMOMENTS, A, B, 1, 1, 0},   {BF_KIND_COMOMENTS, A, A, 2, 0, 0},
+    {BF_KIND_POWERS, E, E, 4, 0, 0},      {BF_KIND_COMOMENTS, A, B, 1, 1, 0},
+    {BF_KIND_COMOMENTS, A, ONE, 1, 0, 0}, {BF_KIND_COMOMENTS, A, A, 2, 0, 0},
     {BF_KIND_COMOMENTS, B, ONE, 0, 1, 0}, {BF_KIND_COMOMENTS, B, B, 0, 2, 0},
-    {BF_KIND_WEIGHTED, B, ONE, 0, 1, 0},  {BF_KIND_WEIGHTED, B, B, 0, 2, 0},
-    {BF_KIND_WEIGHTED, A, B, 1, 1, 0},    {BF_KIND_WEIGHTED, X, P, 2, 1, 0},
+    {BF_KIND_WEIGHTED, A, B, 1, 1, 0},    {BF_KIND_WEIGHTED, B, ONE, 0, 1, 0},
+    {BF_KIND_WEIGHTED, B, B, 0, 2, 0},    {BF_KIND_WEIGHTED, X, P, 2, 1, 0},
     {BF_KIND_WEIGHTED, X, E, 2, 1, 0},
 };
 
@@ -51,7 +52,9 @@ typedef struct joint {
     bf_dtype dtype; /* floats of 16 bits are widened to f32 */
     bf_parts parts;
     int64_t *words;
-    bool products; /* some term has P */
+    bool products;        /* some term has P */
+    bool spread;          /* doubles of several sizes have been met: see below */
+    int scale_a, scale_b; /* what is added is 2^scale of the elements that it stands for */
     int count;
     term terms[BF_JOINT_SUMS];
     const bf_part *to[BF_JOINT_SUMS]; /* the part of each */
@@ -78,6 +81,8 @@ static void open_joint(joint *j, bf_reducer *reducer, const bf_job *job, int64_t
     j->parts = bf_parts_of(j->kind, j->dtype);
     j->words = words;
     j->products = false;
+    j->spread = false;
+    j->scale_a = j->scale_b = 0;
     j->count = 0;
     for (size_t t = 0; t < sizeof all_terms / sizeof *all_terms; t++) {
         if (all_terms[t].kind != j->kind) continue;
@@ -292,31 +297,35 @@ static bool is_finite(const span *s, const char *x) {
     return odd == 0;
 }
 
-/* Adds a term of finite factors by exponent. Not inlined, for the sake of the stack. */
-static __attribute__((noinline)) void add_by_exponent(const joint *j, const span *s,
+/* Adds a term by exponent. False, with nothing done: there is a NaN or infinity among its factors.
+ * Not inlined, for the sake of the stack. */
+static __attribute__((noinline)) bool add_by_exponent(const joint *j, const span *s,
                                                       const char *const at[], int t) {
     const term *of = &j->terms[t];
     const bf_part *to = j->to[t];
+    const int scale = to->a * j->scale_a + to->b * j->scale_b - of->twice;
     int64_t zeros;
-    bf_sum_by_exponent(j->reducer->isa, is_wide(j, of) ? BF_F64 : BF_F32, at[of->x],
-                       of->y == ONE ? NULL : at[of->y], s->n, to->layout.exponent - of->twice,
-                       j->words + to->at, &zeros);
+    return bf_sum_by_exponent(j->reducer->isa, is_wide(j, of) ? BF_F64 : BF_F32, at[of->x],
+                              of->y == ONE ? NULL : at[of->y], s->n, to->layout.exponent + scale,
+                              j->words + to->at, &zeros);
 }
 
 /* Adds all terms of a span, whose factors are at `at`. False, with nothing done: there is a NaN or
- * an infinity, or one of a few terms fits no window. */
+ * an infinity, which the first term tells, or one of a few terms fits no window. */
 static bool add_terms(const joint *j, const span *s, const char *const at[]) {
     int64_t sums[BF_JOINT_SUMS][BF_LEVELS_MAX];
     bf_window_memory windows[BF_JOINT_SUMS];
-    bool held[BF_JOINT_SUMS], all = true;
+    const bool scaled = j->scale_a != 0 || j->scale_b != 0;
+    bool held[BF_JOINT_SUMS] = {false}, all = true;
     measures m = {0};
     for (int t = 0; t < j->count; t++)
-        all &= held[t] = find_sums(j, s, at, t, &m, &windows[t], sums[t]);
-    if (!all && (s->n < EXPONENTS_FROM || !is_finite(s, s->a) || !is_finite(s, s->b))) return false;
+        all &= held[t] = !scaled && find_sums(j, s, at, t, &m, &windows[t], sums[t]);
+    if (!all && s->n < EXPONENTS_FROM) return false;
+    if (!held[0] && !add_by_exponent(j, s, at, 0)) return false;
     for (int t = 0; t < j->count; t++) {
         if (held[t])
             add_sums(j, t, &windows[t], sums[t]);
-        else
+        else if (t > 0)
             add_by_exponent(j, s, at, t);
     }
     return true;
@@ -372,7 +381,64 @@ static __attribute__((noinline)) void absorb_without_specials(joint *j, const sp
     }
 }
 
-/* Absorbs a span: as a whole, or halves of it, or by the rules. */
+/* Doubles by size: the products of MIDDLE ones are two doubles each; others are scaled to such. */
+enum { SMALL, MIDDLE, LARGE, SIZES };
+
+static int size_of(const char *x) {
+    const uint64_t magnitude = bf_load_bits(x, 8) & ~bf_format_sign(bf_format_f64());
+    return (magnitude >= (uint64_t)(1023 - 450) << 52) +
+           (magnitude >= (uint64_t)(1023 + 450) << 52);
+}
+
+/* The sizes of pair i as one number. */
+static int sizes_of(const span *s, size_t i) {
+    return size_of(s->a + 8 * i) + SIZES * (s->b != NULL ? size_of(s->b + 8 * i) : MIDDLE);
+}
+
+/* Multiplies by 2^(*scale), which brings this size to the middle. */
+static void scale_all(double *x, size_t n, int of, int *scale) {
+    static const double factors[] = {0x1p700, 1, 0x1p-700};
+    for (size_t i = 0; i < n; i++) x[i] *= factors[of];
+    *scale = 700 * (MIDDLE - of);
+}
+
+/* Absorbs copies of pairs of the sizes k. So many that are scaled always have all terms added. */
+static void absorb_alike(const joint *j, const span *s, double *a, double *b, int k) {
+    joint scaled = *j;
+    if (s->n < EXPONENTS_FROM) {
+        absorb_by_rules(&scaled, s);
+        return;
+    }
+    scale_all(a, s->n, k % SIZES, &scaled.scale_a);
+    if (s->b != NULL) scale_all(b, s->n, k / SIZES, &scaled.scale_b);
+    add_products(&scaled, s);
+}
+
+static __attribute__((noinline)) void absorb_sizes(const joint *j, const span *s, int k) {
+    double a[BLOCK], *const b = a + BLOCK / 2;
+    span some = {BF_F64, (char *)a, s->b != NULL ? (char *)b : NULL, 0};
+    const size_t most = s->b != NULL ? BLOCK / 2 : BLOCK;
+    for (size_t i = 0; i < s->n; i++) {
+        memcpy(&a[some.n], s->a + 8 * i, 8);
+        if (s->b != NULL) memcpy(&b[some.n], s->b + 8 * i, 8);
+        some.n += sizes_of(s, i) == k;
+        if (some.n < most && i + 1 < s->n) continue;
+        absorb_alike(j, &some, a, b, k);
+        some.n = 0;
+    }
+}
+
+/* Absorbs pairs of finite doubles size by size. False, with nothing done: all are middle ones. */
+static bool absorb_by_size(joint *j, const span *s) {
+    unsigned met = 0;
+    for (size_t i = 0; i < s->n; i++) met |= 1u << sizes_of(s, i);
+    j->spread = met != 1u << (MIDDLE + SIZES * MIDDLE);
+    for (int k = 0; k < SIZES * SIZES && j->spread; k++)
+        if (met >> k & 1) absorb_sizes(j, s, k);
+    return j->spread;
+}
+
+/* Absorbs a span: as a whole, by sizes, halves of it, or by the rules. */
 static void absorb_floats(joint *j, const span *s) {
     const char *const at[FACTORS] = {[A] = s->a, [B] = s->b};
     const size_t most = j->products ? BLOCK : SPAN;
@@ -383,6 +449,9 @@ static void absorb_floats(joint *j, const span *s) {
         return;
     } else if (s->n <= most && !(is_finite(s, s->a) && is_finite(s, s->b))) {
         absorb_without_specials(j, s);
+    } else if (s->n <= most && s->n >= EXPONENTS_FROM && j->products && s->dtype == BF_F64 &&
+               absorb_by_size(j, s)) {
+        return;
     } else {
         const size_t half = s->n > most ? most : s->n / 2;
         const span first = cut(s, 0, half), rest = cut(s, half, s->n - half);
@@ -523,6 +592,8 @@ static __attribute__((noinline)) void absorb_integers(joint *j, const span *s) {
 static void absorb_span(joint *j, const span *s) {
     if (bf_dtype_is_half(s->dtype))
         absorb_halves(j, s);
+    else if (j->spread && is_finite(s, s->a) && is_finite(s, s->b) && absorb_by_size(j, s))
+        return;
     else if (bf_dtype_is_float(s->dtype))
         absorb_floats(j, s);
     else if (s->dtype != BF_I128 && j->reducer->isa->reduce->integer_sum[BF_U8] != NULL)

@@ -35,23 +35,21 @@ typedef bool (*bf_measure_loop)(const void *a, const void *b, size_t n, double *
 typedef bool (*bf_computed_loop)(const bf_computed *terms, size_t n, int bottom, int levels,
                                  int64_t *sums);
 
-/* What terms of all exponents sum to: low + high * 2^BF_EXPONENT_LOW in units of 2^(32 k + unit),
- * for each k. */
+/* What terms of all exponents sum to: for each bin k two integers, of products of f64 four, which
+ * are 42 bits apart, the first in units of 2^(32 k + unit). */
 enum {
-    BF_EXPONENT_LOW = 42,
+    BF_EXPONENT_PART = 42,
     BF_EXPONENT_BINS = 64, /* for elements, and for products of f32 */
-    BF_EXPONENT_UNIT = -1074,
-    BF_EXPONENT_BINS_PAIRS = 160, /* for products of f64 */
-    BF_EXPONENT_UNIT_PAIRS = -1074 - 2 * 1022
+    BF_EXPONENT_UNIT = -1075,
+    BF_EXPONENT_BINS_PAIRS = 128, /* for products of f64 */
+    BF_EXPONENT_UNIT_PAIRS = -2150,
+    BF_EXPONENT_SUMS = 4 * BF_EXPONENT_BINS_PAIRS /* the most there are */
 };
-typedef struct bf_exponent_sum {
-    int64_t low, high;
-} bf_exponent_sum;
 
 /* Sums at most BF_SPAN doubles, or floats, or their products with those at b (unless that is NULL)
  * by exponent. *zeros becomes the number of terms that are -0. False: there is a NaN or infinity,
  * and sums[] means nothing. */
-typedef bool (*bf_exponent_loop)(const void *a, const void *b, size_t n, bf_exponent_sum *sums,
+typedef bool (*bf_exponent_loop)(const void *a, const void *b, size_t n, int64_t *sums,
                                  int64_t *zeros);
 
 /* Splits the products of a and b: p = a * b rounded, and e = a * b - p; of f32 it widens a to x,

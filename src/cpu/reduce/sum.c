@@ -83,8 +83,19 @@ static void add_by_rules(const series *s) {
 
 /* --- by exponent --- */
 
-static bf_i128 exponent_total(bf_exponent_sum sum) {
-    return sum.low + sum.high * ((bf_i128)1 << BF_EXPONENT_LOW);
+/* limbs += x * 2^position for |x| < 2^58; below 0, x has as many zeros as it loses. */
+static void add_part(int64_t *limbs, int position, int64_t x) {
+    if (position < 0) {
+        bf_limbs_add_wide(limbs, position, x);
+        return;
+    }
+    int64_t *at = limbs + position / 32;
+    const int shift = position % 32;
+    const uint64_t low = (uint64_t)(uint32_t)x << shift;
+    const int64_t high = (x >> 32) * ((int64_t)1 << shift);
+    at[0] += (uint32_t)low;
+    at[1] += (int64_t)(low >> 32) + (uint32_t)high;
+    at[2] += high >> 32;
 }
 
 bool bf_sum_by_exponent(const bf_isa *isa, bf_dtype dtype, const char *a, const char *b, size_t n,
@@ -92,15 +103,18 @@ bool bf_sum_by_exponent(const bf_isa *isa, bf_dtype dtype, const char *a, const 
     const bf_exponent_loop loop =
         dtype == BF_F64 ? isa->reduce->by_exponent_f64 : isa->reduce->by_exponent_f32;
     const bool pairs = b != NULL && dtype == BF_F64;
-    const int unit = pairs ? BF_EXPONENT_UNIT_PAIRS : BF_EXPONENT_UNIT;
-    bf_exponent_sum sums[BF_EXPONENT_BINS_PAIRS];
+    const int unit = (pairs ? BF_EXPONENT_UNIT_PAIRS : BF_EXPONENT_UNIT) - exponent;
+    const int parts = pairs ? 4 : 2;
+    int64_t sums[BF_EXPONENT_SUMS];
     if (!loop(a, b, n, sums, zeros)) return false;
     for (int k = 0; k < (pairs ? BF_EXPONENT_BINS_PAIRS : BF_EXPONENT_BINS); k++)
-        bf_limbs_add_wide(limbs, unit + 32 * k - exponent, exponent_total(sums[k]));
+        for (int i = 0; i < parts; i++) {
+            const int64_t x = sums[k * parts + i];
+            if (x != 0) add_part(limbs, unit + 32 * k + i * BF_EXPONENT_PART, x);
+        }
     return true;
 }
 
-/* False: there is a NaN or infinity, and nothing is done. */
 static bool add_by_exponent(const series *s) {
     int64_t zeros;
     if (!bf_sum_by_exponent(s->reducer->isa, s->dtype, s->a, s->b, s->n, s->layout.exponent,
