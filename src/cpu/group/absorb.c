@@ -175,7 +175,7 @@ static bf_status merge_all_sets(bf_context *context, const bf_cpu_groups *g, bf_
 static bool create_sets(const bf_cpu_groups *g, bf_group_set *sets, int count, bool guess) {
     for (int i = 0; i < count; i++) {
         if (!bf_group_set_create(g, 0, &sets[i])) return false;
-        if (guess) bf_partition_guess(g, sets[i].partitions);
+        sets[i].partitions->guessed = guess;
     }
     return true;
 }

@@ -39,7 +39,8 @@ typedef struct bf_group_partition {
     uint32_t reseed_at; /* groups below which no other seed is tried */
     bool clustered;     /* a key was put far from home */
     bf_hash_seed seed;
-    uint16_t *guesses; /* the number last found by those bits; NULL: they are no use */
+    bool guessed;      /* numbers may be guessed */
+    uint16_t *guesses; /* the number last found by those bits; NULL: there are none */
     void *ranks;       /* by number */
     bool lent;         /* ranks lie in the set's memory */
     bf_accumulators accumulators;
@@ -127,8 +128,8 @@ void bf_group_set_empty(const bf_cpu_groups *groups, bf_group_set *set);
 /* Makes room for so many groups in all. false: no memory; the partition is as it was. */
 bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *partition, int64_t size);
 
-/* Lets an empty partition guess numbers as long as that mostly succeeds, if there is memory. */
-void bf_partition_guess(const bf_cpu_groups *groups, bf_group_partition *partition);
+/* Makes a table of guesses, all of which are 0; false: no memory. Ends guesses for good. */
+bool bf_partition_guess(bf_group_partition *partition);
 void bf_partition_end_guesses(bf_group_partition *partition);
 
 /* The second array of a column of pairs; else NULL. */

@@ -9,8 +9,9 @@
 #endif
 
 enum {
-    AHEAD = 24,        /* rows by which buckets are fetched ahead */
-    GUESSES_WRONG = 32 /* so many of a batch take as long as the others save */
+    AHEAD = 24,         /* rows by which buckets are fetched ahead */
+    GUESSES_WRONG = 32, /* so many of a batch take as long as the others save */
+    GUESSES_NEW = 16    /* guesses begin when one rank in so many is new, at most */
 };
 
 #define NO_ROOM UINT32_MAX

@@ -123,13 +123,15 @@ static inline uint32_t LOOP(search)(bf_group_partition *s, RANK rank, uint64_t h
     return LOOP(add)(s, spot, rank, home) ? s->size - 1 : NO_ROOM;
 }
 
-#if BYTES < 16
 /* Where the number of a rank is guessed. Ranks that follow each other are spread evenly. */
 static inline size_t LOOP(guess_at)(RANK rank) {
 #if BYTES == 4
     return (uint32_t)(rank * 0x9e3779b9u) >> (32 - BF_GUESS_BITS);
-#else
+#elif BYTES == 8
     return (rank * 0x9e3779b97f4a7c15u) >> (64 - BF_GUESS_BITS);
+#else
+    const uint64_t low = (uint64_t)rank, high = (uint64_t)(rank >> 64);
+    return (low * 0x9e3779b97f4a7c15u + high * 0xbf58476d1ce4e5b9u) >> (64 - BF_GUESS_BITS);
 #endif
 }
 
@@ -138,10 +140,8 @@ static int64_t LOOP(number_by_guess)(bf_group_partition *s, const void *ranks, i
                                      bf_stream keys, uint32_t *numbers) {
     RANK *const known = s->ranks;
     uint16_t *const guesses = s->guesses;
-    int64_t i = 0, wrong = 0;
-    bool room = true;
-    if (s->size == 0) known[0] = (RANK)~LOOP(rank_at)(ranks, 0); /* no rank has number 0 */
-    while (i < n && room) {
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n;) {
         const int64_t end = n - i < BF_STREAM_ROWS ? n : i + BF_STREAM_ROWS;
         bf_stream_fetch(keys, i);
         for (; i < end; i++) {
@@ -151,26 +151,21 @@ static int64_t LOOP(number_by_guess)(bf_group_partition *s, const void *ranks, i
             if (__builtin_expect(known[number] != rank, 0)) {
                 const uint32_t size = s->size;
                 number = LOOP(search)(s, rank, LOOP(home)(s, rank));
-                room = number != NO_ROOM;
-                if (!room) break;
+                if (number == NO_ROOM) return i;
                 wrong += number < size;
                 *guess = (uint16_t)number;
             }
             numbers[i] = number;
         }
     }
-    if (wrong > GUESSES_WRONG) bf_partition_end_guesses(s);
-    return i;
+    if (wrong > GUESSES_WRONG || s->size > BF_GUESSES) bf_partition_end_guesses(s);
+    return n;
 }
-#endif
 
-static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n, bf_stream keys,
-                            uint32_t *numbers) {
+/* Searches, with buckets on their way. */
+static int64_t LOOP(number_by_search)(bf_group_partition *s, const void *ranks, int64_t n,
+                                      bf_stream keys, uint32_t *numbers) {
     uint64_t homes[BF_GROUP_BATCH + AHEAD];
-    if (s->room == 0) return 0;
-#if BYTES < 16
-    if (s->guesses != NULL) return LOOP(number_by_guess)(s, ranks, n, keys, numbers);
-#endif
     LOOP(homes)(s, ranks, n, homes);
     for (int64_t i = 0; i < n;) {
         const int64_t end = n - i < BF_STREAM_ROWS ? n : i + BF_STREAM_ROWS;
@@ -182,6 +177,24 @@ static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n,
         }
     }
     return n;
+}
+
+/* Begins to guess once few ranks are new, as only those that are known can be guessed. */
+static void LOOP(begin_guesses)(bf_group_partition *s) {
+    if (s->size > BF_GUESSES) s->guessed = false;
+    if (!s->guessed || !bf_partition_guess(s)) return;
+    for (uint32_t i = 0; i < s->size; i++)
+        s->guesses[LOOP(guess_at)(LOOP(rank_at)(s->ranks, i))] = (uint16_t)i;
+}
+
+static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n, bf_stream keys,
+                            uint32_t *numbers) {
+    const uint32_t size = s->size;
+    if (s->room == 0) return 0;
+    if (s->guesses != NULL) return LOOP(number_by_guess)(s, ranks, n, keys, numbers);
+    const int64_t done = LOOP(number_by_search)(s, ranks, n, keys, numbers);
+    if (s->guessed && s->size - size <= done / GUESSES_NEW) LOOP(begin_guesses)(s);
+    return done;
 }
 
 static int64_t LOOP(missing)(const bf_group_partition *s, const void *ranks, int64_t n) {

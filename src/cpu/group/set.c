@@ -165,13 +165,15 @@ bool bf_partition_reserve(const bf_cpu_groups *groups, bf_group_partition *s, in
     return true;
 }
 
-void bf_partition_guess(const bf_cpu_groups *groups, bf_group_partition *s) {
-    if (groups->rank_bytes <= 8) s->guesses = bf_calloc(BF_GUESSES, sizeof *s->guesses);
+bool bf_partition_guess(bf_group_partition *s) {
+    s->guesses = bf_calloc(BF_GUESSES, sizeof *s->guesses);
+    return s->guesses != NULL;
 }
 
 void bf_partition_end_guesses(bf_group_partition *s) {
     bf_free(s->guesses);
     s->guesses = NULL;
+    s->guessed = false;
 }
 
 void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *s) {
