@@ -343,7 +343,8 @@ static void add_to_words(const task *t, const bf_columns *x, int64_t first) {
     int sum = o->kind == BF_KIND_DOT ? BF_AXIS_PRODUCTS : BF_AXIS_ELEMENTS;
     bf_many_totals all = totals_of(t, x);
     for (int64_t c = 0; c < x->columns; c++) {
-        bf_line_totals totals = bf_totals_of_line(&all, c);
+        bf_line_totals totals;
+        bf_totals_of_line(&all, c, &totals);
         bool negative = counts && is_zero(&totals.of[sum]) && is_negative_zero(t, x, c);
         bf_line_add(t->job, &totals, negative, t->words + (first + c) * t->job->words);
     }
@@ -372,7 +373,8 @@ static void write_totals(const task *t, const bf_columns *x, int64_t number, int
         uint64_t left = bf_write_lines(t->job, loops, &all, c, n, number + c * step, step);
         for (; left != 0; left &= left - 1) {
             int64_t column = c + __builtin_ctzll(left);
-            bf_line_totals totals = bf_totals_of_line(&all, column);
+            bf_line_totals totals;
+            bf_totals_of_line(&all, column, &totals);
             write_column(t, x, &totals, column, number + column * step);
         }
     }
@@ -446,7 +448,8 @@ static void reduce_columns(task *t, const bf_columns *x, int64_t number, int64_t
     }
     bf_columns rest = cut_rows(x, from, pending);
     bf_many_totals all = totals_of(t, x);
-    bf_line_totals totals = bf_totals_of_line(&all, 0);
+    bf_line_totals totals;
+    bf_totals_of_line(&all, 0, &totals);
     const bool pairs = t->job->operands->kind == BF_KIND_COMOMENTS && x->rows > 0;
     if (!words && (pairs || bf_line_is_simple(t->job, &totals))) {
         write_totals(t, x, number, step);

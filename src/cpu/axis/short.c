@@ -90,8 +90,10 @@ static bool round_totals(const bf_isa *isa, const bf_job *job, const bf_axis_job
         sums->of, {sums->totals[0][0], sums->totals[1][0]}, BF_FILL, &job->count, 1};
     bool zero;
     const bool sum = bf_class_of(job->op) == BF_RESULT_EXACT;
-    if (!sum && bf_write_lines(line, isa->axis, &all, 0, 1, 0, 1) == 0) return true;
-    const bf_line_totals totals = bf_totals_of_line(&all, 0);
+    const bool constant = job->count == 1; /* doubles do not prove a spread of 0 */
+    if (!sum && !constant && bf_write_lines(line, isa->axis, &all, 0, 1, 0, 1) == 0) return true;
+    bf_line_totals totals;
+    bf_totals_of_line(&all, 0, &totals);
     if (!bf_line_is_simple(line, &totals)) return false;
     *bits = bf_line_bits(line, &totals, &zero);
     if (zero && bf_line_is_negative_zero(line, job->a, job->b, job->count))

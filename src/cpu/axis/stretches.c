@@ -130,7 +130,8 @@ static void take_line(const task *t, const bf_stretches *x, int i, int64_t numbe
 
 static void write_stretch(const task *t, const bf_stretches *x, const bf_many_totals *all, int i,
                           int64_t number) {
-    bf_line_totals totals = bf_totals_of_line(all, i);
+    bf_line_totals totals;
+    bf_totals_of_line(all, i, &totals);
     bool zero;
     if (!bf_line_is_simple(t->job, &totals)) {
         take_line(t, x, i, number);

@@ -23,7 +23,10 @@ bool bf_axis_sums_of(const bf_isa *isa, const bf_operands *operands,
                      bf_axis_sum sums[BF_AXIS_SUMS]) {
     bf_dtype dtype = operands->dtype;
     bf_kind kind = operands->kind;
-    memset(sums, 0, BF_AXIS_SUMS * sizeof *sums);
+    for (int s = 0; s < BF_AXIS_SUMS; s++) {
+        sums[s].needed = false;
+        sums[s].window.levels = 0;
+    }
     if (isa->axis == NULL || !bf_dtype_is_float(dtype)) return false;
     if (kind == BF_KIND_COMOMENTS) need_pairs(sums, dtype);
     if (kind == BF_KIND_SUM || kind == BF_KIND_MOMENTS)
@@ -82,12 +85,11 @@ bool bf_line_is_simple(const bf_axis_job *job, const bf_line_totals *t) {
     return bf_totals_can_spread(&t->of[BF_AXIS_ELEMENTS], &t->of[BF_AXIS_PRODUCTS]);
 }
 
-bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line) {
-    bf_line_totals of_line = {.n = x->length[line * x->step]};
+void bf_totals_of_line(const bf_many_totals *x, int64_t line, bf_line_totals *to) {
+    to->n = x->length[line * x->step];
     for (int s = 0; s < BF_AXIS_SUMS && x->totals[s] != NULL; s++)
-        of_line.of[s] = (bf_totals){x->totals[s] + line, x->pitch, x->sums[s].window.levels,
-                                    x->sums[s].window.bottom};
-    return of_line;
+        to->of[s] = (bf_totals){x->totals[s] + line, x->pitch, x->sums[s].window.levels,
+                                x->sums[s].window.bottom};
 }
 
 /* Do the loops round such totals? */
@@ -103,7 +105,8 @@ static void set_lengths(const bf_many_totals *x, int64_t first, int n, double *l
 /* round_lines for pairs. */
 static bool round_pairs(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
                         int64_t first, int n, double *to) {
-    const bf_line_totals t = bf_totals_of_line(x, first);
+    bf_line_totals t;
+    bf_totals_of_line(x, first, &t);
     const bf_reduce_options *options = job->results->options;
     double lengths[BF_STRETCHES];
     if (job->operands->op == BF_INTERCEPT || options->scale != 0) return false;
@@ -120,7 +123,8 @@ static bool round_pairs(const bf_axis_job *job, const bf_axis_loops *loops, cons
 static bool round_lines(const bf_axis_job *job, const bf_axis_loops *loops, const bf_many_totals *x,
                         int64_t first, int n, double *to) {
     const bf_operands *o = job->operands;
-    bf_line_totals t = bf_totals_of_line(x, first);
+    bf_line_totals t;
+    bf_totals_of_line(x, first, &t);
     const bf_totals *elements = &t.of[BF_AXIS_ELEMENTS], *products = &t.of[BF_AXIS_PRODUCTS];
     const bf_totals *sum = o->kind == BF_KIND_SUM ? elements : products;
     bool moments = o->kind == BF_KIND_MOMENTS, root = bf_is_root(o->op);

@@ -58,7 +58,9 @@ typedef struct bf_many_totals {
     int64_t step; /* 1, or 0: of one length */
 } bf_many_totals;
 
-bf_line_totals bf_totals_of_line(const bf_many_totals *x, int64_t line);
+/* Sets the totals of a line, of what is needed. Others are left as they are, because clearing all
+ * takes longer than the rest. */
+void bf_totals_of_line(const bf_many_totals *x, int64_t line, bf_line_totals *to);
 /* Writes the results of n <= BF_STRETCHES lines from line `first` on, to number, number + step,
  * ..., if these are doubles whose rounding is beyond doubt. Returns a bit for each line that is
  * left. */
