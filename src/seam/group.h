@@ -6,8 +6,6 @@
 #include "seam/backend.h"
 #include <bitfold/group.h>
 
-#include <string.h>
-
 /* The kind of groups. */
 typedef struct bf_group_kind {
     bf_dtype key;
@@ -18,34 +16,16 @@ typedef struct bf_group_kind {
 
 enum { BF_GROUP_ARRAYS = 2 * BF_AGGREGATES_MAX }; /* arrays of values, at most */
 
-/* The arrays of values that an aggregate has. */
-static inline int bf_aggregate_arrays(bf_aggregate a) { return bf_takes_pairs(a.op) ? 2 : 1; }
-
-/* Aggregates of one dtype that keep the same of the same values share a column. Sets the column of
- * each; `keeps` says what it keeps. */
-static inline void bf_group_columns_of(const bf_aggregate *aggregates, const unsigned *keeps, int n,
-                                       const void *const *values, int *of) {
-    const void *const *of_each[BF_AGGREGATES_MAX];
-    int count = 0;
-    for (int i = 0; i < n; i++) {
-        const size_t bytes = (size_t)bf_aggregate_arrays(aggregates[i]) * sizeof *values;
-        int k = 0;
-        of_each[i] = values;
-        values += bf_aggregate_arrays(aggregates[i]);
-        while (k < i && (aggregates[k].dtype != aggregates[i].dtype || keeps[k] != keeps[i] ||
-                         memcmp(of_each[k], of_each[i], bytes) != 0))
-            k++;
-        of[i] = k < i ? of[k] : count++;
-    }
-}
-
-/* Do aggregates that share a column by `of` share one by `other` too? */
-static inline bool bf_group_columns_stay(const int *of, const int *other, int n) {
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < i; k++)
-            if (of[i] == of[k] && other[i] != other[k]) return false;
-    return true;
-}
+/* Rows of groups, and which arrays of values each aggregate has. */
+typedef struct bf_group_job {
+    int64_t n;
+    const void *keys;
+    int arrays; /* all differ */
+    const void *values[BF_GROUP_ARRAYS];
+    bf_dtype dtypes[BF_GROUP_ARRAYS];
+    int of[BF_AGGREGATES_MAX][2];   /* the arrays of an aggregate; of one array twice the same */
+    int columns[BF_AGGREGATES_MAX]; /* rules/reduce/columns.h */
+} bf_group_job;
 
 /* A backend's groups. Keys follow rules/key/rank.h, values the rules of states. Errors of all:
  * BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; then the groups are as they were. */
@@ -57,9 +37,8 @@ typedef struct bf_group_backend {
      * they are in one place. */
     bf_status (*settle)(bf_context *context, void *groups);
     int64_t (*size)(const void *groups);
-    /* Absorbs n > 0 rows: keys, and the values of each aggregate, those of pairs in two arrays. */
-    bf_status (*absorb)(bf_context *context, void *groups, const void *keys,
-                        const void *const values[], int64_t n);
+    /* Absorbs n > 0 rows. */
+    bf_status (*absorb)(bf_context *context, void *groups, const bf_group_job *job);
     /* Merges groups of the same kind; their seeds may differ. */
     bf_status (*merge)(bf_context *context, void *into, const void *from);
     /* Writes the keys and counts (i64) of all groups, by key. There is at least one group. Both

@@ -6,6 +6,7 @@
 #include "api/runtime/flat.h"
 #include "api/runtime/sized.h"
 #include "rules/key/rank.h"
+#include "rules/reduce/columns.h"
 #include "rules/reduce/state.h"
 
 #include <stdlib.h>
@@ -85,7 +86,7 @@ _Static_assert(BF_MEMORY_MOST >= 1 + BF_GROUP_ARRAYS, "keys and values are the m
 static int list_arrays(const bf_groups *g, bf_dtype dtypes[BF_GROUP_ARRAYS]) {
     int n = 0;
     for (int i = 0; i < g->count; i++)
-        for (int k = bf_aggregate_arrays(g->aggregates[i]); k > 0; k--)
+        for (int k = bf_takes_pairs(g->aggregates[i].op) ? 2 : 1; k > 0; k--)
             dtypes[n++] = g->aggregates[i].dtype;
     return n;
 }
@@ -186,17 +187,49 @@ static bf_status flatten_rows(bf_groups *g, const bf_array *keys, const bf_array
     return status;
 }
 
-static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
-    const void *data[BF_GROUP_ARRAYS];
-    int64_t n = rows->keys.count, row_bytes = bf_key_bytes(g->key);
-    for (int i = 0; i < rows->n; i++) {
-        data[i] = rows->values[i].data;
-        row_bytes += bf_number_bytes(rows->dtypes[i]);
+/* Returns the number of an array among those of the job. */
+static int number_array(bf_group_job *job, const void *values, bf_dtype dtype) {
+    int i = 0;
+    while (i < job->arrays && (job->values[i] != values || job->dtypes[i] != dtype)) i++;
+    if (i < job->arrays) return i;
+    job->values[i] = values;
+    job->dtypes[i] = dtype;
+    return job->arrays++;
+}
+
+/* Sets the columns, by the arrays and what is kept of them. */
+static void set_columns(const bf_groups *g, bf_group_job *job) {
+    int arrays[BF_AGGREGATES_MAX], kept[BF_AGGREGATES_MAX];
+    for (int i = 0; i < g->count; i++) {
+        arrays[i] = job->of[i][0] * BF_GROUP_ARRAYS + job->of[i][1];
+        kept[i] = 0;
+        while (!bf_share_column(g->aggregates[kept[i]].op, g->aggregates[i].op)) kept[i]++;
     }
-    if (n == 0) return BF_OK;
-    bf_status status = bf_watch_begin(g->context, bf_bytes_of(n, row_bytes));
-    if (status == BF_OK) status = g->by->absorb(g->context, g->inside, rows->keys.data, data, n);
-    if (status == BF_OK) g->rows += n;
+    bf_columns_of_both(arrays, kept, g->count, job->columns);
+}
+
+static void make_job(const bf_groups *g, const flat_rows *rows, bf_group_job *job) {
+    job->n = rows->keys.count;
+    job->keys = rows->keys.data;
+    job->arrays = 0;
+    for (int i = 0, k = 0; i < g->count; i++) {
+        const bf_aggregate a = g->aggregates[i];
+        job->of[i][0] = number_array(job, rows->values[k++].data, a.dtype);
+        job->of[i][1] = bf_takes_pairs(a.op) ? number_array(job, rows->values[k++].data, a.dtype)
+                                             : job->of[i][0];
+    }
+    set_columns(g, job);
+}
+
+static bf_status absorb_rows(bf_groups *g, const flat_rows *rows) {
+    bf_group_job job;
+    int64_t row_bytes = bf_key_bytes(g->key);
+    make_job(g, rows, &job);
+    for (int i = 0; i < job.arrays; i++) row_bytes += bf_number_bytes(job.dtypes[i]);
+    if (job.n == 0) return BF_OK;
+    bf_status status = bf_watch_begin(g->context, bf_bytes_of(job.n, row_bytes));
+    if (status == BF_OK) status = g->by->absorb(g->context, g->inside, &job);
+    if (status == BF_OK) g->rows += job.n;
     return bf_watch_end(g->context, status);
 }
 

@@ -104,7 +104,7 @@ static bool absorb_partition(const block *b, int64_t partition) {
         values[c] = b->parting.values[c] + first * bf_number_bytes(g->array_dtypes[c]);
     bf_group_partition *to = &b->set->partitions[partition];
     for (int c = 0; c < g->count && to->accumulators.room == 0; c++)
-        if (!bf_accumulators_expect(&to->accumulators, c, values[g->array_of[c]],
+        if (!bf_accumulators_expect(&to->accumulators, c, values[g->array_of[c][0]],
                                     bf_group_second(g, c, values), n))
             return false;
     return bf_partition_open(g, to) &&
@@ -239,11 +239,11 @@ static bf_status absorb_rows(bf_context *context, const bf_group_rows *r, int wo
     return status == BF_OK ? merge_all_sets(context, g, sets, workers, set) : status;
 }
 
-bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
-                              const void *const values[], int64_t n, bool many, bf_group_set *set) {
-    int workers = bf_workers(context, n, BF_ROWS_LEAST);
-    bf_group_rows r = {.groups = groups, .keys = keys, .n = n};
-    for (int c = 0; c < groups->arrays; c++) r.values[c] = values[c];
+bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups,
+                              const bf_group_job *job, bool many, bf_group_set *set) {
+    int workers = bf_workers(context, job->n, BF_ROWS_LEAST);
+    bf_group_rows r = {.groups = groups, .keys = job->keys, .n = job->n};
+    for (int k = 0; k < job->arrays; k++) r.values[k] = job->values[k];
     bf_group_set *sets = bf_calloc((size_t)workers, sizeof *sets);
     *set = (bf_group_set){0};
     bf_status status =

@@ -90,21 +90,15 @@ static bf_status merge_set(bf_context *context, bf_cpu_groups *g, bf_group_set *
 }
 
 /* The order is forgotten first: even a merge that fails may renumber partitions. */
-static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
-                             const void *const values[], int64_t n) {
+static bf_status absorb_rows(bf_context *context, void *groups, const bf_group_job *job) {
     bf_cpu_groups *g = groups;
     bf_group_set set;
-    int of[BF_AGGREGATES_MAX];
-    const void *held[BF_GROUP_ARRAYS];
     forget_order(g);
-    bf_group_shares_of(g, values, of);
-    bf_status status = bf_group_share(context, g, of);
+    bf_status status = bf_group_share(context, g, job->columns);
     if (status != BF_OK) return explain_status(context, status);
-    for (int i = 0; i < g->asked; i++)
-        for (int k = 0; k < bf_aggregate_arrays(g->wanted[i]); k++)
-            held[g->array_of[g->of[i]] + k] = *values++;
-    bool many = g->set.bits > 0 && n >= MANY;
-    status = bf_group_set_absorb(context, g, keys, held, n, many, &set);
+    bf_group_take_arrays(g, job);
+    bool many = g->set.bits > 0 && job->n >= MANY;
+    status = bf_group_set_absorb(context, g, job, many, &set);
     return status == BF_OK ? merge_set(context, g, &set) : explain_status(context, status);
 }
 

@@ -65,8 +65,8 @@ typedef struct bf_cpu_groups {
     int count;
     bf_dtype dtypes[BF_AGGREGATES_MAX]; /* the columns' dtypes, which every partition has */
     unsigned parts[BF_AGGREGATES_MAX];  /* the parts that they keep */
-    int array_of[BF_AGGREGATES_MAX];    /* a column's first array of values */
-    int arrays;                         /* how many all columns have, those of pairs two */
+    int array_of[BF_AGGREGATES_MAX][2]; /* a column's arrays of values among those of the call */
+    int arrays;                         /* different arrays of values of the call */
     bf_dtype array_dtypes[BF_GROUP_ARRAYS];
     bf_hash_seed seed;
     const bf_group_loops *loops;
@@ -135,9 +135,8 @@ void bf_partition_end_guesses(bf_group_partition *partition);
 /* The second array of a column of pairs; else NULL. */
 static inline const char *bf_group_second(const bf_cpu_groups *groups, int column,
                                           const char *const values[]) {
-    const int next = column + 1 < groups->count ? groups->array_of[column + 1] : groups->arrays;
-    const int second = groups->array_of[column] + 1;
-    return second < next ? values[second] : NULL;
+    const bool pairs = bf_kind_takes_pairs(bf_bands_kind(groups->parts[column]));
+    return pairs ? values[groups->array_of[column][1]] : NULL;
 }
 
 /* Absorbs n rows: their ranks, and the arrays of values. keys: what the ranks are made of, or
@@ -151,14 +150,13 @@ void bf_partition_heal(const bf_cpu_groups *groups, bf_group_partition *partitio
 
 /* --- share.c --- */
 
-/* Sets of[i] for every aggregate that the caller asked for, by the addresses of their values: those
- * of one dtype that have the same values get the same column, but joint kinds with no other. */
-void bf_group_shares_of(const bf_cpu_groups *groups, const void *const values[], int of[]);
 /* Gives every aggregate a column of its own; the groups have no set yet. */
 void bf_group_share_none(bf_cpu_groups *groups);
-/* Makes sure that aggregates share a column only if they do by `of`. Empty groups share as
- * `of` says. On failure the groups are as they were. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
-bf_status bf_group_share(bf_context *context, bf_cpu_groups *groups, const int of[]);
+/* Makes sure that aggregates share a column only if they do by `columns`. Empty groups share as
+ * these say. On failure the groups are as they were. Errors: BF_E_MEMORY, BF_E_CANCELLED. */
+bf_status bf_group_share(bf_context *context, bf_cpu_groups *groups, const int columns[]);
+/* Sets the arrays of a call. */
+void bf_group_take_arrays(bf_cpu_groups *groups, const bf_group_job *job);
 /* Sets map[c] to the column of groups that share by `of` which goes to column c. */
 void bf_group_shares_map(const bf_cpu_groups *into, const int of[], int map[]);
 
@@ -202,8 +200,8 @@ bf_status bf_cpu_groups_aggregate(bf_context *context, void *groups, int which, 
 
 /* Makes a set of rows. many: they are sorted by partition at once. Errors: BF_E_MEMORY,
  * BF_E_CANCELLED. */
-bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups, const char *keys,
-                              const void *const values[], int64_t n, bool many, bf_group_set *set);
+bf_status bf_group_set_absorb(bf_context *context, const bf_cpu_groups *groups,
+                              const bf_group_job *job, bool many, bf_group_set *set);
 
 /* --- insert.c --- */
 

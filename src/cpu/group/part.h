@@ -8,7 +8,7 @@
 typedef struct bf_group_rows {
     const bf_cpu_groups *groups;
     const char *keys;
-    const char *values[BF_GROUP_ARRAYS]; /* the arrays of the columns */
+    const char *values[BF_GROUP_ARRAYS]; /* as g->array_of numbers them */
     int64_t n;
 } bf_group_rows;
 

@@ -226,7 +226,7 @@ bool bf_partition_absorb(const bf_cpu_groups *groups, bf_group_partition *s, con
             const int64_t begin = at * bf_number_bytes(groups->dtypes[c]);
             const char *second = bf_group_second(groups, c, values);
             const bf_rows_batch b = {.slots = numbers,
-                                     .values = values[groups->array_of[c]] + begin,
+                                     .values = values[groups->array_of[c][0]] + begin,
                                      .second = second != NULL ? second + begin : NULL,
                                      .n = some};
             if (!bf_accumulators_absorb(a, groups->accumulate, c, &b)) return false;

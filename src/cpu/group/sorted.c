@@ -66,7 +66,7 @@ static bool make_room(const sorted_rows *r, bf_group_partition *s) {
     s->ranks = bf_alloc((size_t)(size * r->sorter->bytes));
     if (s->ranks == NULL) return false;
     for (int c = 0; c < r->groups->count; c++)
-        if (!bf_accumulators_expect(a, c, r->values[r->groups->array_of[c]],
+        if (!bf_accumulators_expect(a, c, r->values[r->groups->array_of[c][0]],
                                     bf_group_second(r->groups, c, r->values), r->n))
             return false;
     if (!bf_accumulators_grow(a, (size_t)size)) return false;
@@ -144,7 +144,7 @@ static __attribute__((noinline)) bool absorb_values(const sorted_rows *r, bf_acc
         const char *second = bf_group_second(g, c, r->values);
         const bf_rows_batch b = {
             .slots = numbers,
-            .values = take_values(r, bytes, r->values[g->array_of[c]], first, n, taken[0]),
+            .values = take_values(r, bytes, r->values[g->array_of[c][0]], first, n, taken[0]),
             .second = take_values(r, bytes, second, first, n, taken[1]),
             .n = n};
         if (!bf_accumulators_absorb(a, g->accumulate, c, &b)) return false;

@@ -452,28 +452,19 @@ static bf_status add_all(const call *c, add_items *add, const void *from, int64_
     return spill_parts(c, add, from, n, n);
 }
 
-typedef struct rows {
-    const char *keys;
-    const void *const *values;
-} rows;
-
 static bf_status add_rows(bf_context *context, bf_cpu_groups *g, const void *from, int64_t first,
                           int64_t n) {
-    const rows *r = from;
-    const void *values[BF_GROUP_ARRAYS];
-    int count = 0;
-    for (int i = 0; i < g->asked; i++)
-        for (int k = 0; k < bf_aggregate_arrays(g->wanted[i]); k++, count++)
-            values[count] =
-                (const char *)r->values[count] + first * bf_number_bytes(g->wanted[i].dtype);
-    return bf_group_memory.absorb(context, g, r->keys + first * bf_key_bytes(g->key), values, n);
+    bf_group_job part = *(const bf_group_job *)from;
+    for (int i = 0; i < part.arrays; i++)
+        part.values[i] = (const char *)part.values[i] + first * bf_number_bytes(part.dtypes[i]);
+    part.keys = (const char *)part.keys + first * bf_key_bytes(g->key);
+    part.n = n;
+    return bf_group_memory.absorb(context, g, &part);
 }
 
-static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
-                             const void *const values[], int64_t n) {
-    const rows r = {keys, values};
+static bf_status absorb_rows(bf_context *context, void *groups, const bf_group_job *job) {
     const call c = begin_call(context, groups);
-    return end_call(&c, add_all(&c, add_rows, &r, n));
+    return end_call(&c, add_all(&c, add_rows, job, job->n));
 }
 
 typedef struct words {

@@ -192,17 +192,14 @@ static bf_status merge_fresh(bf_context *context, bf_cuda_groups *g) {
     return BF_OK;
 }
 
-static bf_status absorb_rows(bf_context *context, void *groups, const void *keys,
-                             const void *const values[], int64_t n) {
+static bf_status absorb_rows(bf_context *context, void *groups, const bf_group_job *job) {
     bf_cuda_groups *g = (bf_cuda_groups *)groups;
-    int of[BF_AGGREGATES_MAX], previous = bf_cuda_enter(context);
-    const void *held[BF_GROUP_ARRAYS];
-    bf_cuda_groups_shares_of(g, values, of);
-    bf_status status = bf_cuda_groups_share(context, g, of);
-    bf_cuda_groups_set_arrays(g, values, held);
-    row_arrays arrays = arrays_of(context, g, keys, held);
+    const int previous = bf_cuda_enter(context);
+    bf_status status = bf_cuda_groups_share(context, g, job->columns);
+    bf_cuda_groups_take_arrays(g, job);
+    row_arrays arrays = arrays_of(context, g, job->keys, job->values);
     bf_cuda_set_empty(g, &g->fresh);
-    if (status == BF_OK) status = absorb_pieces(context, g, &arrays, n);
+    if (status == BF_OK) status = absorb_pieces(context, g, &arrays, job->n);
     if (status == BF_OK) /* before the groups change */
         status = bf_cuda_group_check(context, cudaStreamSynchronize(context->cuda->stream));
     if (status == BF_OK) status = merge_fresh(context, g);

@@ -120,14 +120,11 @@ bf_status bf_cuda_set_extend(bf_context *context, const bf_cuda_groups *groups,
 
 /* Makes columns for the aggregates of empty groups, by the column of each. */
 void bf_cuda_groups_set_columns(bf_context *context, bf_cuda_groups *groups, const int of[]);
-/* Sets the columns that aggregates can share, by their arrays of values, one after another. */
-void bf_cuda_groups_shares_of(const bf_cuda_groups *groups, const void *const values[], int of[]);
-/* Lets them share these, or fewer. Errors: BF_E_MEMORY, BF_E_DEVICE; the groups are as they were.
- */
-bf_status bf_cuda_groups_share(bf_context *context, bf_cuda_groups *groups, const int of[]);
-/* Sets the arrays of a call: held[i] becomes array i. */
-void bf_cuda_groups_set_arrays(bf_cuda_groups *groups, const void *const values[],
-                               const void *held[]);
+/* Makes sure that aggregates share a column only if they do by `columns` and keep the same. Errors:
+ * BF_E_MEMORY, BF_E_DEVICE; the groups are as they were. */
+bf_status bf_cuda_groups_share(bf_context *context, bf_cuda_groups *groups, const int columns[]);
+/* Sets the arrays of a call. */
+void bf_cuda_groups_take_arrays(bf_cuda_groups *groups, const bf_group_job *job);
 
 /* The arrays of column c. */
 struct bf_cuda_column_values {

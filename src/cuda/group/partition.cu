@@ -128,16 +128,6 @@ cudaError_t partition_rows(const bf_context *context, const partition_params &p,
     return cudaGetLastError();
 }
 
-/* Returns the number of an array, which is moved once for all aggregates that have it. */
-int list_array(partition_params *p, const void *from, int bytes) {
-    int i = 0;
-    while (i < p->arrays && (p->array[i].from != from || p->array[i].bytes != bytes)) i++;
-    if (i < p->arrays) return i;
-    p->array[p->arrays++] = value_array{(const char *)from, NULL, bytes};
-    if (bytes > p->row_bytes) p->row_bytes = bytes;
-    return i;
-}
-
 } // namespace
 
 bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
@@ -153,9 +143,12 @@ bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
     p.factor = p.factor_again = plan->factor;
     p.room = plan->room;
     p.row_bytes = plan->rank_bytes;
-    int moved[BF_GROUP_ARRAYS];
-    for (int i = 0; i < g->arrays; i++)
-        moved[i] = list_array(&p, plan->values[i], bf_dtype_bytes(g->dtypes[i]));
+    p.arrays = g->arrays;
+    for (int i = 0; i < p.arrays; i++) {
+        const int bytes = bf_dtype_bytes(g->dtypes[i]);
+        p.array[i] = value_array{(const char *)plan->values[i], NULL, bytes};
+        if (bytes > p.row_bytes) p.row_bytes = bytes;
+    }
     size_t cursors = bf_cuda_part_bytes(sizeof(unsigned) << p.bits), total = cursors + ranks;
     for (int c = 0; c < p.arrays; c++)
         total += bf_cuda_part_bytes(capacity * (size_t)p.array[c].bytes);
@@ -165,7 +158,7 @@ bf_status bf_cuda_groups_partition(bf_context *context, bf_cuda_groups *g,
     p.partitioned = bf_cuda_next_part(&memory, ranks);
     for (int c = 0; c < p.arrays; c++)
         p.array[c].to = (char *)bf_cuda_next_part(&memory, capacity * (size_t)p.array[c].bytes);
-    for (int i = 0; i < g->arrays; i++) plan->values[i] = p.array[moved[i]].to;
+    for (int i = 0; i < p.arrays; i++) plan->values[i] = p.array[i].to;
     plan->ranks = p.partitioned;
     return bf_cuda_group_check(context, plan->rank_bytes == 4
                                             ? partition_rows<uint32_t>(context, p, blocks, plan)

@@ -3,12 +3,9 @@
  * once. */
 #include "cuda/group/group.cuh"
 
-namespace {
+#include "rules/reduce/columns.h"
 
-/* Aggregates of a kind keep the same, but for the two directions of extremes. */
-unsigned kept_by(bf_aggregate a) {
-    return 2 * (unsigned)bf_kind_of(a.op, a.dtype) + bf_is_greatest(a.op);
-}
+namespace {
 
 void name_columns(bf_cuda_groups *g, const int of[]) {
     g->count = 0;
@@ -39,27 +36,28 @@ bf_status copy_column(bf_context *context, const bf_cuda_group_set *set, bf_aggr
     return bf_cuda_group_check(context, error);
 }
 
-/* Gives each aggregate a column of its own: the first that shares one keeps it. */
-bf_status share_none(bf_context *context, bf_cuda_groups *g) {
+/* Splits columns into `count`: the first one that comes of a column keeps its memory. */
+bf_status split_columns(bf_context *context, bf_cuda_groups *g, const int columns[], int count) {
     bf_cuda_group_set *set = &g->set;
     bf_cuda_aggregate made[BF_AGGREGATES_MAX] = {};
+    int from[BF_AGGREGATES_MAX];
     bool keeps[BF_AGGREGATES_MAX], taken[BF_AGGREGATES_MAX] = {};
-    int none[BF_AGGREGATES_MAX];
     bf_status status = BF_OK;
-    for (int i = 0; i < g->asked; i++) {
-        none[i] = i;
-        keeps[i] = !taken[g->of[i]];
-        taken[g->of[i]] = true;
-        if (!keeps[i] && status == BF_OK)
-            status = copy_column(context, set, g->wanted[i], &set->aggregates[g->of[i]], &made[i]);
+    for (int i = 0; i < g->asked; i++) from[columns[i]] = g->of[i];
+    for (int c = 0; c < count; c++) {
+        keeps[c] = !taken[from[c]];
+        taken[from[c]] = true;
+        if (!keeps[c] && status == BF_OK)
+            status =
+                copy_column(context, set, g->columns[from[c]], &set->aggregates[from[c]], &made[c]);
     }
     if (status != BF_OK) {
         for (bf_cuda_aggregate &each : made) bf_cuda_aggregate_destroy(context, &each);
         return status;
     }
-    for (int i = 0; i < g->asked; i++)
-        if (keeps[i]) made[i] = set->aggregates[g->of[i]];
-    name_columns(g, none);
+    for (int c = 0; c < count; c++)
+        if (keeps[c]) made[c] = set->aggregates[from[c]];
+    name_columns(g, columns);
     for (int i = 0; i < BF_AGGREGATES_MAX; i++) set->aggregates[i] = made[i];
     init_columns(context, g, &g->fresh);
     return BF_OK;
@@ -73,31 +71,26 @@ void bf_cuda_groups_set_columns(bf_context *context, bf_cuda_groups *g, const in
     init_columns(context, g, &g->fresh);
 }
 
-void bf_cuda_groups_shares_of(const bf_cuda_groups *g, const void *const values[], int of[]) {
-    unsigned keeps[BF_AGGREGATES_MAX];
-    for (int i = 0; i < g->asked; i++) keeps[i] = kept_by(g->wanted[i]);
-    bf_group_columns_of(g->wanted, keeps, g->asked, values, of);
-}
-
-bf_status bf_cuda_groups_share(bf_context *context, bf_cuda_groups *g, const int of[]) {
-    if (memcmp(g->of, of, (size_t)g->asked * sizeof *of) == 0) return BF_OK;
-    if (g->set.size > 0)
-        return bf_group_columns_stay(g->of, of, g->asked) ? BF_OK : share_none(context, g);
-    bf_cuda_groups_set_columns(context, g, of);
+bf_status bf_cuda_groups_share(bf_context *context, bf_cuda_groups *g, const int columns[]) {
+    int kept[BF_AGGREGATES_MAX], each[BF_AGGREGATES_MAX];
+    int to[BF_AGGREGATES_MAX] = {};
+    const bool empty = g->set.size == 0;
+    for (int i = 0; i < g->asked; i++) {
+        const bf_aggregate a = g->wanted[i];
+        kept[i] = 0;
+        while (!bf_holds_result(g->wanted[kept[i]].op, a.op, a.dtype)) kept[i]++;
+    }
+    bf_columns_of_both(kept, columns, g->asked, each);
+    const int count = bf_columns_of_both(empty ? each : g->of, each, g->asked, to);
+    if (memcmp(g->of, to, (size_t)g->asked * sizeof *to) == 0) return BF_OK;
+    if (!empty) return split_columns(context, g, to, count);
+    bf_cuda_groups_set_columns(context, g, to);
     return BF_OK;
 }
 
-void bf_cuda_groups_set_arrays(bf_cuda_groups *g, const void *const values[], const void *held[]) {
-    g->arrays = 0;
-    for (int i = 0; i < g->asked; i++) {
-        int *const array_of = g->array_of[g->of[i]];
-        for (int k = 0; k < bf_aggregate_arrays(g->wanted[i]); k++, values++) {
-            int a = 0;
-            while (a < g->arrays && (held[a] != *values || g->dtypes[a] != g->wanted[i].dtype)) a++;
-            if (a == g->arrays) g->dtypes[g->arrays++] = g->wanted[i].dtype;
-            held[a] = *values;
-            array_of[k] = a;
-            if (k == 0) array_of[1] = a;
-        }
-    }
+void bf_cuda_groups_take_arrays(bf_cuda_groups *g, const bf_group_job *job) {
+    g->arrays = job->arrays;
+    for (int k = 0; k < job->arrays; k++) g->dtypes[k] = job->dtypes[k];
+    for (int i = 0; i < g->asked; i++)
+        for (int k = 0; k < 2; k++) g->array_of[g->of[i]][k] = job->of[i][k];
 }

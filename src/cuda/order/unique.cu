@@ -30,12 +30,13 @@ bf_status bf_cuda_unique(bf_context *context, bf_dtype dtype, const void *values
                          void *keys, void *counts, int64_t room, int64_t *different) {
     const bf_group_backend *by = bf_backend_cuda.group;
     const bf_group_kind kind = {dtype, 0, NULL, 0};
+    const bf_group_job job = {.n = n, .keys = values};
     bf_cuda_call call;
     void *groups = NULL;
     bf_status status = bf_cuda_call_begin(&call, context);
     context->cuda->holders++; /* the pool keeps the groups' memory for later calls */
     if (status == BF_OK) status = by->create(context, &kind, &groups);
-    if (status == BF_OK) status = by->absorb(context, groups, values, NULL, n);
+    if (status == BF_OK) status = by->absorb(context, groups, &job);
     if (status == BF_OK) {
         *different = by->size(groups);
         if (keys != NULL || counts != NULL)

@@ -21,8 +21,6 @@ typedef struct groups {
     const bf_group_backend *by;
     bf_group_kind kind;
     bf_aggregate aggregates[BF_AGGREGATES_MAX]; /* kind.aggregates are these */
-    int arrays;                                 /* arrays of values of all aggregates */
-    bf_dtype dtypes[BF_GROUP_ARRAYS];
     int gpus;
     own_groups own[];
 } groups;
@@ -52,11 +50,7 @@ static bf_status create_groups(bf_context *context, const bf_group_kind *kind, v
     g->by = context->gpus->by->group;
     g->kind = *kind;
     g->kind.aggregates = g->aggregates;
-    for (int i = 0; i < kind->count; i++) {
-        g->aggregates[i] = kind->aggregates[i];
-        for (int k = bf_aggregate_arrays(g->aggregates[i]); k > 0; k--)
-            g->dtypes[g->arrays++] = g->aggregates[i].dtype;
-    }
+    for (int i = 0; i < kind->count; i++) g->aggregates[i] = kind->aggregates[i];
     g->gpus = gpus;
     bf_status status = BF_OK;
     for (int i = 0; i < gpus && status == BF_OK; i++)
@@ -95,9 +89,7 @@ static bf_status merge_fresh(void *arg, bf_context *context, int gpu) {
 /* Rows that are split among GPUs. */
 typedef struct rows {
     groups *groups;
-    const void *keys;
-    const void *const *values;
-    int64_t n;
+    const bf_group_job *job;
     int parts;
 } rows;
 
@@ -113,19 +105,19 @@ static void *choose_taker(bf_context *context, groups *g, int gpu, bf_status *st
 static bf_status absorb_part(void *arg, bf_context *context, int gpu) {
     const rows *r = arg;
     groups *g = r->groups;
-    const void *values[BF_GROUP_ARRAYS];
-    int64_t first = bf_gpus_cut(r->n, r->parts, gpu, 0);
-    int64_t n = bf_gpus_cut(r->n, r->parts, gpu + 1, 0) - first;
+    bf_group_job part = *r->job;
+    const int64_t first = bf_gpus_cut(part.n, r->parts, gpu, 0);
+    part.n = bf_gpus_cut(r->job->n, r->parts, gpu + 1, 0) - first;
     g->own[gpu].taken = NULL;
     bf_status status = merge_fresh(g, context, gpu);
-    if (status != BF_OK || n == 0) return status;
+    if (status != BF_OK || part.n == 0) return status;
     void *taker = choose_taker(context, g, gpu, &status);
     if (status != BF_OK) return status;
-    for (int i = 0; i < g->arrays; i++)
-        values[i] = (const char *)r->values[i] + first * bf_key_bytes(g->dtypes[i]);
-    const char *keys = (const char *)r->keys + first * bf_key_bytes(g->kind.key);
+    for (int i = 0; i < part.arrays; i++)
+        part.values[i] = (const char *)part.values[i] + first * bf_key_bytes(part.dtypes[i]);
+    part.keys = (const char *)part.keys + first * bf_key_bytes(g->kind.key);
     g->own[gpu].taken = taker;
-    return g->by->absorb(context, taker, keys, values, n);
+    return g->by->absorb(context, taker, &part);
 }
 
 static bf_status absorb_on_all(bf_context *context, rows *r) {
@@ -137,21 +129,20 @@ static bf_status absorb_on_all(bf_context *context, rows *r) {
     return status;
 }
 
-static bf_status absorb_rows(bf_context *context, void *made, const void *keys,
-                             const void *const values[], int64_t n) {
+static bf_status absorb_rows(bf_context *context, void *made, const bf_group_job *job) {
     groups *g = made;
-    const void *memory[1 + BF_GROUP_ARRAYS] = {keys};
+    const void *memory[1 + BF_GROUP_ARRAYS] = {job->keys};
     int64_t bytes = bf_key_bytes(g->kind.key);
-    for (int i = 0; i < g->arrays; i++) {
-        memory[1 + i] = values[i];
-        bytes += bf_key_bytes(g->dtypes[i]);
+    for (int i = 0; i < job->arrays; i++) {
+        memory[1 + i] = job->values[i];
+        bytes += bf_key_bytes(job->dtypes[i]);
     }
-    int gpu = bf_gpus_find(context, memory, 1 + g->arrays);
-    rows r = {g, keys, values, n, gpu < 0 ? bf_gpus_worth(context, n * bytes) : 1};
+    int gpu = bf_gpus_find(context, memory, 1 + job->arrays);
+    rows r = {g, job, gpu < 0 ? bf_gpus_worth(context, job->n * bytes) : 1};
     if (r.parts > 1) return absorb_on_all(context, &r);
     if (gpu < 0) gpu = 0;
-    bf_context *one = bf_gpus_enter(context, gpu, memory, 1 + g->arrays);
-    return bf_gpus_leave(context, gpu, g->by->absorb(one, g->own[gpu].main, keys, values, n));
+    bf_context *one = bf_gpus_enter(context, gpu, memory, 1 + job->arrays);
+    return bf_gpus_leave(context, gpu, g->by->absorb(one, g->own[gpu].main, job));
 }
 
 /* ---- together -------------------------------------------------------------------------------- */

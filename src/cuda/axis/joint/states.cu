@@ -101,7 +101,6 @@ bf_status cut_by_offsets(bf_context *context, numbering *q, bf_cuda_index_params
 bf_status absorb_numbered(bf_context *context, bf_cuda_joint_states *s, const numbering &q,
                           const void *a, const void *b, bf_cuda_index_params *p) {
     const int64_t n = q.end - q.begin, at = q.begin * bf_dtype_bytes(s->dtype);
-    const void *const values[] = {(const char *)a + at, b != NULL ? (const char *)b + at : NULL};
     if (n == 0) return BF_OK;
     uint32_t *numbers = (uint32_t *)bf_cuda_alloc(context, (size_t)n * sizeof *numbers);
     if (numbers == NULL) return BF_E_MEMORY;
@@ -109,7 +108,16 @@ bf_status absorb_numbered(bf_context *context, bf_cuda_joint_states *s, const nu
                       context->cuda->stream>>>(q, numbers, &p->board->wrong);
     bf_status status = check(context, cudaGetLastError());
     if (status == BF_OK) status = bf_cuda_index_settle(context, p, &q.rows, 0, NULL);
-    if (status == BF_OK) status = by()->absorb(context, s->groups, numbers, values, n);
+    bf_group_job job = {};
+    job.n = n;
+    job.keys = numbers;
+    for (const void *values : {a, b})
+        if (values != NULL) {
+            job.values[job.arrays] = (const char *)values + at;
+            job.dtypes[job.arrays++] = s->dtype;
+        }
+    job.of[0][1] = job.arrays - 1;
+    if (status == BF_OK) status = by()->absorb(context, s->groups, &job);
     bf_cuda_free(context, numbers);
     return status;
 }
