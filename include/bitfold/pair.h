@@ -66,6 +66,19 @@ BF_DTYPE_LIST(BF_X)
 BF_API bf_status bf_cov_matrix(bf_context *context, bf_reduction op, const bf_array arrays[], int k,
                                const bf_reduce_options *options, const bf_array *values);
 
+/* Does so with weights, an array of the dtype and shape of the others. W is the sum of weights w:
+ *
+ *   cov     sum of w (a - wmean a) (b - wmean b), divided by W - ddof, or by BF_WEIGHTS_RELIABILITY
+ *           by W - ddof * (sum of w^2) / W
+ *   corr    cov / (wstd a * wstd b)
+ *
+ * A row in which a, b or w is a NaN counts as a NaN of the two. The CPU has 1.8 KiB of memory for
+ * each two arrays and thread, and 10.3 KiB more if there are NaNs. Errors also: BF_E_ARGUMENT (no
+ * weights). */
+BF_API bf_status bf_cov_matrix_weighted(bf_context *context, bf_reduction op,
+                                        const bf_array arrays[], int k, const bf_array *weights,
+                                        const bf_reduce_options *options, const bf_array *values);
+
 #ifdef __cplusplus
 }
 #endif

@@ -212,6 +212,9 @@ _SIGNATURES = {
     "bf_cov_matrix": (
         c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(ReduceOptions), POINTER(Array),
     ),
+    "bf_cov_matrix_weighted": (
+        c_int, c_void_p, c_int, POINTER(Array), c_int, POINTER(Array), POINTER(ReduceOptions), POINTER(Array),
+    ),
     "bf_state_create": (c_int, c_void_p, c_int, c_int, POINTER(c_void_p)),
     "bf_state_destroy": (None, c_void_p),
     "bf_state_clear": (c_int, c_void_p),

@@ -2,6 +2,7 @@
 
 import ctypes
 from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
+from functools import reduce
 
 from ._arrays import NAMES, Target, View, dtype_in, dtype_name, writable
 from ._exchange import KEEP
@@ -150,18 +151,18 @@ def copy_array(x, room):
 
 
 def given_of(op, arrays, dtype):
-    """Returns the arrays of a reduction with the dtypes as which they are read. Two are of one dtype that holds the
-    elements of both; those of "dot" must be so already."""
+    """Returns the arrays of a reduction with the dtypes as which they are read. Several are of one dtype that holds
+    the elements of all; those of "dot" must be so already."""
     if len(arrays) == 1 or op == "dot":
         return [*zip(arrays, common_dtypes(arrays, dtype))]
     kinds = common_dtypes(arrays, dtype)
     own = [getattr(x, "dtype", None) for x in arrays]
-    if own[0] is not None and own[0] == own[1]:
+    if own[0] is not None and all(each == own[0] for each in own):
         return [*zip(arrays, kinds)]
     names = [View(x, kind, KEEP, decimals=True).dtype for x, kind in zip(arrays, kinds)]
-    if names[0] == names[1]:
+    held = reduce(lambda a, b: a if a == b else result_dtype("add", a, b), names)
+    if names.count(held) == len(names):
         return [*zip(arrays, kinds)]
-    held = result_dtype("add", *names)
     return [(_converted(x, held, name, kind), dtype_in(held)) for x, name, kind in zip(arrays, names, kinds)]
 
 

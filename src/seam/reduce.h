@@ -19,6 +19,7 @@ typedef struct bf_job {
     bool every_zero; /* for a state that lasts, BF_SUM_NEG_ZERO is exact; else, for a result of op
                         alone, a backend may count fewer unless all finite terms are -0, and leave
                         out sums of a joint kind that op does not need */
+    const void *c;   /* BF_KIND_TRIPLE: the third array. Then all is finite, and has no 16 bits */
 } bf_job;
 
 enum { BF_AT_ONCE_MOST = 1 << 14 };
@@ -29,10 +30,13 @@ typedef struct bf_variables {
     int n;
     int64_t count;
     const bf_strided *column; /* contiguous ones have one dimension */
+    bool weighted;            /* behind them stands one more, the weights */
 } bf_variables;
 
-/* Takes the words of the co-moments (BF_KIND_COMOMENTS) of columns i <= j. */
-typedef bf_status bf_take_comoments(void *arg, int i, int j, const int64_t *words);
+/* Takes the words of the co-moments of columns i <= j: a state of BF_KIND_COMOMENTS, or with
+ * weights one of BF_KIND_WEIGHTED of i, one of j, and one of BF_KIND_TRIPLE of both. The first
+ * state counts the pairs that are not finite. */
+typedef bf_status bf_take_comoments(void *arg, int i, int j, const int64_t *const words[]);
 
 typedef struct bf_reduce_backend {
     /* Absorbs the job's elements into words (rules/reduce/state.h). Errors: BF_E_MEMORY,

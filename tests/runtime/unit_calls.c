@@ -114,6 +114,7 @@ static bool takes_i128(const char *name) {
     static const char *const taking[] = {"bf_reduce_pair",
                                          "bf_reduce_pair_shards",
                                          "bf_cov_matrix",
+                                         "bf_cov_matrix_weighted",
                                          "bf_reduce",
                                          "bf_reduce_shards",
                                          "bf_dot",

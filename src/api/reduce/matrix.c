@@ -1,4 +1,5 @@
-/* Covariances and correlations of each two of several arrays, in one pass over all of them. */
+/* Covariances and correlations of each two of several arrays, with weights or without, in one pass
+ * over all of them. */
 #include "api/reduce/reduce.h"
 #include "api/runtime/array.h"
 #include "api/runtime/enter.h"
@@ -14,7 +15,8 @@ typedef struct matrix {
     bf_reduction op;
     const bf_array *arrays;
     int k;
-    int64_t count; /* elements of each array */
+    const bf_array *weights; /* NULL: there are none */
+    int64_t count;           /* elements of each array */
     bf_reduce_options options;
     bf_flat values;
 } matrix;
@@ -34,6 +36,8 @@ static bf_status check_arrays(matrix *m, const bf_reduce_options *given) {
     bf_status status = bf_read_reduce_options(m->context, m->op, first->dtype, given, &m->options);
     for (int i = 0; i < m->k && status == BF_OK; i++)
         status = bf_check_pair(m->context, first->dtype, first, &m->arrays[i], &m->count);
+    if (status == BF_OK && m->weights != NULL)
+        status = bf_check_pair(m->context, first->dtype, first, m->weights, &m->count);
     if (status == BF_OK && m->count > BF_REPEATS_MAX)
         return bf_fail(m->context, BF_E_ARGUMENT, "a matrix of arrays of more than 2^40 elements");
     return status;
@@ -69,11 +73,15 @@ static bf_strided column_of(const bf_array *a) {
     return column;
 }
 
-static bf_status take_comoments(void *arg, int i, int j, const int64_t *words) {
+static bf_status take_comoments(void *arg, int i, int j, const int64_t *const words[]) {
     matrix *m = arg;
     const size_t bytes = (size_t)bf_dtype_bytes(dtype_of_values(m));
     bf_value value;
-    bf_status status = bf_result(m->context, m->op, m->arrays[0].dtype, words, &m->options, &value);
+    const bf_dtype dtype = m->arrays[0].dtype;
+    bf_status status =
+        m->weights != NULL
+            ? bf_result_weighted(m->context, m->op, dtype, words, &m->options, &value)
+            : bf_result(m->context, m->op, dtype, words[0], &m->options, &value);
     if (status != BF_OK) return status;
     const size_t at[] = {(size_t)(i * m->k + j), (size_t)(j * m->k + i)};
     for (int side = 0; side < 2; side++)
@@ -81,33 +89,35 @@ static bf_status take_comoments(void *arg, int i, int j, const int64_t *words) {
     return BF_OK;
 }
 
-/* Arrays without elements have the words of empty states. */
+/* Arrays without elements have the words of empty states, which are zeros. */
 static bf_status take_nothing(matrix *m) {
-    int64_t words[BF_PARTS_WORDS_MAX];
+    static const int64_t zeros[BF_PARTS_WORDS_MAX];
+    const int64_t *const words[] = {zeros, zeros, zeros};
     bf_status status = BF_OK;
-    bf_state_init(BF_KIND_COMOMENTS, m->arrays[0].dtype, words);
     for (int i = 0; i < m->k; i++)
         for (int j = i; j < m->k && status == BF_OK; j++) status = take_comoments(m, i, j, words);
     return status;
 }
 
 static bf_status take_columns(matrix *m) {
-    bf_strided *column = bf_alloc((size_t)m->k * sizeof *column);
+    bf_strided *column = bf_alloc((size_t)(m->k + 1) * sizeof *column);
     if (column == NULL) return bf_fail(m->context, BF_E_MEMORY, "no memory for %d columns", m->k);
     for (int i = 0; i < m->k; i++) column[i] = column_of(&m->arrays[i]);
-    const bf_variables columns = {m->arrays[0].dtype, m->k, m->count, column};
+    if (m->weights != NULL) column[m->k] = column_of(m->weights);
+    const bf_variables columns = {m->arrays[0].dtype, m->k, m->count, column, m->weights != NULL};
     bf_status status = m->context->used->reduce->comoments(m->context, &columns, take_comoments, m);
     bf_free(column);
     return status;
 }
 
 static bf_status place(const matrix *m) {
-    bf_memory *memory = bf_alloc((size_t)m->k * sizeof *memory);
+    bf_memory *memory = bf_alloc((size_t)(m->k + 1) * sizeof *memory);
     if (memory == NULL) return bf_fail(m->context, BF_E_MEMORY, "no memory for %d columns", m->k);
     for (int i = 0; i < m->k; i++) memory[i] = bf_flat_memory(&m->arrays[i]);
+    if (m->weights != NULL) memory[m->k] = bf_flat_memory(m->weights);
     const bf_demand demand = {.cpu = true,
                               .on_host = "the CPU computes matrices of covariances",
-                              .n = m->k,
+                              .n = m->k + (m->weights != NULL ? 1 : 0),
                               .memory = memory};
     const bf_status status = bf_place(m->context, &demand);
     bf_free(memory);
@@ -135,4 +145,13 @@ bf_status bf_cov_matrix(bf_context *context, bf_reduction op, const bf_array arr
     matrix m = {.context = context, .op = op, .arrays = arrays, .k = k};
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, reduce_matrix(&m, options, values));
+}
+
+bf_status bf_cov_matrix_weighted(bf_context *context, bf_reduction op, const bf_array arrays[],
+                                 int k, const bf_array *weights, const bf_reduce_options *options,
+                                 const bf_array *values) {
+    matrix m = {.context = context, .op = op, .arrays = arrays, .k = k, .weights = weights};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, weights != NULL ? reduce_matrix(&m, options, values)
+                                             : bf_fail(context, BF_E_ARGUMENT, "no weights"));
 }

@@ -44,6 +44,12 @@ bool bf_reduce_at_once(bf_context *context, bf_reduction op, const bf_array *a, 
 bf_status bf_result(bf_context *context, bf_reduction op, bf_dtype dtype, const int64_t *words,
                     const bf_reduce_options *options, bf_value *value);
 
+/* Does so for BF_COV or BF_CORR with weights, whose states are those of seam/reduce.h. Errors:
+ * BF_E_NAN, BF_E_MEMORY. */
+bf_status bf_result_weighted(bf_context *context, bf_reduction op, bf_dtype dtype,
+                             const int64_t *const words[3], const bf_reduce_options *options,
+                             bf_value *value);
+
 /* Returns BF_OK if something was taken out, else BF_E_STATE, with a message. */
 bf_status bf_explain_retraction(bf_context *context, bool retracted);
 

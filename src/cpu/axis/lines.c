@@ -74,7 +74,14 @@ static void absorb_elements(const bf_axis_job *job, bf_taker *t, int l, const ch
                             const char *b, int64_t index, int64_t n) {
     const bf_operands *o = job->operands;
     int64_t *words = bf_taker_words(job, t, l);
-    const bf_job part = {o->op, o->kind, o->dtype, a, b, n, index, job->keep != NULL};
+    const bf_job part = {.op = o->op,
+                         .kind = o->kind,
+                         .dtype = o->dtype,
+                         .a = a,
+                         .b = b,
+                         .count = n,
+                         .index = index,
+                         .every_zero = job->keep != NULL};
     switch (o->kind) {
     case BF_KIND_EXTREME: bf_extreme_absorb(&t->reducer, &part, 0, n, words); break;
     case BF_KIND_PRODUCT: bf_product_absorb(&part, 0, n, words); break;

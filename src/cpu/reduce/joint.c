@@ -21,8 +21,8 @@ enum {
     BEYOND = 1 << 20 /* any exponent */
 };
 
-/* What is added up, or multiplied first: X are the elements of a as doubles, P + E are the products
- * of a with b, or of POWERS with a. */
+/* What is added up, or multiplied first: X are the elements of a, or of TRIPLE those of c, as
+ * doubles; P + E are the products of a with b, or of POWERS with a. */
 typedef enum factor { ONE, A, B, X, P, E, FACTORS } factor;
 
 /* Products of two factors that a loop adds to the part of a^i * b^k: twice if `twice` is 1. */
@@ -42,7 +42,8 @@ static const term all_terms[] = {
     {BF_KIND_COMOMENTS, B, ONE, 0, 1, 0}, {BF_KIND_COMOMENTS, B, B, 0, 2, 0},
     {BF_KIND_WEIGHTED, A, B, 1, 1, 0},    {BF_KIND_WEIGHTED, B, ONE, 0, 1, 0},
     {BF_KIND_WEIGHTED, B, B, 0, 2, 0},    {BF_KIND_WEIGHTED, X, P, 2, 1, 0},
-    {BF_KIND_WEIGHTED, X, E, 2, 1, 0},
+    {BF_KIND_WEIGHTED, X, E, 2, 1, 0},    {BF_KIND_TRIPLE, X, P, 2, 1, 0},
+    {BF_KIND_TRIPLE, X, E, 2, 1, 0},
 };
 
 /* What one call absorbs. */
@@ -64,6 +65,7 @@ typedef struct joint {
 typedef struct span {
     bf_dtype dtype;
     const char *a, *b; /* b: NULL for POWERS */
+    const char *c;     /* NULL for all but TRIPLE */
     size_t n;
 } span;
 
@@ -149,8 +151,29 @@ static inline __attribute__((always_inline)) void take_pairs(joint *j, const spa
     }
 }
 
+/* Adds the products a c b. */
+static void take_triples(joint *j, const span *s) {
+    const bf_part *to = j->parts.part;
+    for (size_t i = 0; i < s->n; i++) {
+        const char *const of[] = {s->a, s->b, s->c};
+        bf_term t = bf_term_one();
+        for (int k = 0; k < 3; k++) {
+            const bf_factor f = bf_factor_of(s->dtype, load(s->dtype, of[k], i));
+            bf_term_multiply(&t, f.magnitude);
+            t.position += f.position;
+            t.negative = t.negative != f.negative;
+        }
+        for (int k = 0; k < t.length; k++)
+            bf_limbs_add(j->words + to->at, t.position + 64 * k, t.word[k], t.negative);
+    }
+}
+
 static void absorb_by_rules(joint *j, const span *s) {
     const int64_t count = j->words[BF_SUM_COUNT]; /* counted by the caller */
+    if (s->c != NULL) {
+        take_triples(j, s);
+        return;
+    }
     switch (s->dtype) {
     case BF_F64: take_pairs(j, s, BF_F64); break;
     case BF_F32: take_pairs(j, s, BF_F32); break;
@@ -211,6 +234,7 @@ static bool measure_factors(const joint *j, const span *s, size_t n, reach of[FA
     if (!measure(s->dtype, s->a, n, &of[A])) return false;
     if (s->b != NULL && !measure(s->dtype, s->b, n, &of[B])) return false;
     of[X] = of[A];
+    if (s->c != NULL && !measure(s->dtype, s->c, n, &of[X])) return false;
     if (j->products) measure_products(&of[A], &of[s->b != NULL ? B : A], &of[P], &of[E]);
     return true;
 }
@@ -339,19 +363,24 @@ static __attribute__((noinline)) bool add_products(const joint *j, const span *s
     double p[BLOCK], xe[BLOCK]; /* x of f32, e of f64 */
     const char *const at[FACTORS] = {[A] = s->a,
                                      [B] = s->b,
-                                     [X] = wide ? s->a : (const char *)xe,
+                                     [X] = !wide          ? (const char *)xe
+                                           : s->c != NULL ? s->c
+                                                          : s->a,
                                      [P] = (const char *)p,
                                      [E] = (const char *)xe};
-    return (wide ? loops->split_f64 : loops->split_f32)(s->a, s->b != NULL ? s->b : s->a, s->n, xe,
-                                                        p, xe) &&
-           add_terms(j, s, at);
+    if (!(wide ? loops->split_f64 : loops->split_f32)(s->a, s->b != NULL ? s->b : s->a, s->n, xe, p,
+                                                      xe))
+        return false;
+    for (size_t i = 0; !wide && s->c != NULL && i < s->n; i++) xe[i] = ((const float *)s->c)[i];
+    return add_terms(j, s, at);
 }
 
 /* ---- floats ---------------------------------------------------------------------------------- */
 
 static span cut(const span *s, size_t first, size_t n) {
     const size_t at = first * (size_t)bf_dtype_bytes(s->dtype);
-    return (span){s->dtype, s->a + at, s->b != NULL ? s->b + at : NULL, n};
+    return (span){s->dtype, s->a + at, s->b != NULL ? s->b + at : NULL,
+                  s->c != NULL ? s->c + at : NULL, n};
 }
 
 static void absorb_floats(joint *j, const span *s);
@@ -364,7 +393,7 @@ static __attribute__((noinline)) void absorb_without_specials(joint *j, const sp
     uint64_t a[BLOCK], b[BLOCK];
     for (size_t at = 0; at < s->n; at += BLOCK) {
         const span from = cut(s, at, s->n - at < BLOCK ? s->n - at : BLOCK);
-        const span copy = {s->dtype, (char *)a, s->b != NULL ? (char *)b : NULL, from.n};
+        const span copy = {s->dtype, (char *)a, s->b != NULL ? (char *)b : NULL, NULL, from.n};
         memcpy(a, from.a, copy.n * bytes);
         if (s->b != NULL) memcpy(b, from.b, copy.n * bytes);
         for (size_t i = 0; i < copy.n; i++) {
@@ -416,7 +445,7 @@ static void absorb_alike(const joint *j, const span *s, double *a, double *b, in
 
 static __attribute__((noinline)) void absorb_sizes(const joint *j, const span *s, int k) {
     double a[BLOCK], *const b = a + BLOCK / 2;
-    span some = {BF_F64, (char *)a, s->b != NULL ? (char *)b : NULL, 0};
+    span some = {BF_F64, (char *)a, s->b != NULL ? (char *)b : NULL, NULL, 0};
     const size_t most = s->b != NULL ? BLOCK / 2 : BLOCK;
     for (size_t i = 0; i < s->n; i++) {
         memcpy(&a[some.n], s->a + 8 * i, 8);
@@ -428,9 +457,11 @@ static __attribute__((noinline)) void absorb_sizes(const joint *j, const span *s
     }
 }
 
-/* Absorbs pairs of finite doubles size by size. False, with nothing done: all are middle ones. */
+/* Absorbs pairs of finite doubles size by size. False, with nothing done: all are middle ones, or
+ * there are three arrays. */
 static bool absorb_by_size(joint *j, const span *s) {
     unsigned met = 0;
+    if (s->c != NULL) return false;
     for (size_t i = 0; i < s->n; i++) met |= 1u << sizes_of(s, i);
     j->spread = met != 1u << (MIDDLE + SIZES * MIDDLE);
     for (int k = 0; k < SIZES * SIZES && j->spread; k++)
@@ -464,7 +495,7 @@ static __attribute__((noinline)) void absorb_halves(joint *j, const span *s) {
     float a[BLOCK], b[BLOCK];
     for (size_t at = 0; at < s->n; at += BLOCK) {
         const span from = cut(s, at, s->n - at < BLOCK ? s->n - at : BLOCK);
-        const span wide = {BF_F32, (char *)a, s->b != NULL ? (char *)b : NULL, from.n};
+        const span wide = {BF_F32, (char *)a, s->b != NULL ? (char *)b : NULL, NULL, from.n};
         bf_widen_halves(j->reducer->isa, s->dtype, from.a, a, from.n);
         if (s->b != NULL) bf_widen_halves(j->reducer->isa, s->dtype, from.b, b, from.n);
         absorb_floats(j, &wide);
@@ -483,31 +514,34 @@ static void add_unsigned(bf_i128 *sums, bf_u128 product) {
     sums[1] += (uint64_t)(product >> 64);
 }
 
-/* Sums of n products x x y, and if `fourth` of (x y)^2, of 64-bit integers, as words at 2^0, 2^64,
+static uint64_t word(const char *x, size_t i) { return bf_load_bits(x + 8 * i, 8); }
+
+/* Sums of n products z x y, and if `fourth` of (x y)^2, of 64-bit integers, as words at 2^0, 2^64,
  * ... */
-static inline __attribute__((always_inline)) void sum_i64(const int64_t *x, const int64_t *y,
-                                                          size_t n, bool fourth, bf_i128 thirds[3],
-                                                          bf_i128 fourths[4]) {
+static inline __attribute__((always_inline)) void sum_i64(const char *x, const char *y,
+                                                          const char *z, size_t n, bool fourth,
+                                                          bf_i128 thirds[3], bf_i128 fourths[4]) {
     for (size_t i = 0; i < n; i++) {
-        const bf_i128 product = (bf_i128)x[i] * y[i];
+        const bf_i128 product = (bf_i128)(int64_t)word(x, i) * (int64_t)word(y, i);
+        const int64_t other = (int64_t)word(z, i), high = (int64_t)(product >> 64);
         const uint64_t low = (uint64_t)product;
-        const int64_t high = (int64_t)(product >> 64);
-        add_signed(thirds, (bf_i128)x[i] * low);
-        add_signed(thirds + 1, (bf_i128)x[i] * high);
+        add_signed(thirds, (bf_i128)other * low);
+        add_signed(thirds + 1, (bf_i128)other * high);
         if (!fourth) continue;
         add_unsigned(fourths, (bf_u128)low * low);
         add_signed(fourths + 1, (bf_i128)high * 2 * low);
         add_signed(fourths + 2, (bf_i128)high * high);
     }
 }
-static inline __attribute__((always_inline)) void sum_u64(const uint64_t *x, const uint64_t *y,
-                                                          size_t n, bool fourth, bf_i128 thirds[3],
-                                                          bf_i128 fourths[4]) {
+static inline __attribute__((always_inline)) void sum_u64(const char *x, const char *y,
+                                                          const char *z, size_t n, bool fourth,
+                                                          bf_i128 thirds[3], bf_i128 fourths[4]) {
     for (size_t i = 0; i < n; i++) {
-        const bf_u128 product = (bf_u128)x[i] * y[i];
-        const uint64_t low = (uint64_t)product, high = (uint64_t)(product >> 64);
-        add_unsigned(thirds, (bf_u128)x[i] * low);
-        add_unsigned(thirds + 1, (bf_u128)x[i] * high);
+        const bf_u128 product = (bf_u128)word(x, i) * word(y, i);
+        const uint64_t other = word(z, i), low = (uint64_t)product,
+                       high = (uint64_t)(product >> 64);
+        add_unsigned(thirds, (bf_u128)other * low);
+        add_unsigned(thirds + 1, (bf_u128)other * high);
         if (!fourth) continue;
         add_unsigned(fourths, (bf_u128)low * low);
         add_unsigned(fourths + 1, (bf_u128)high * low);
@@ -526,19 +560,18 @@ static void add_words(int64_t *limbs, const bf_i128 *sums, int count) {
 /* Adds the products of three and of four integers of 64 bits: those of two have 128. */
 static __attribute__((noinline)) void add_long_products(const span *s, int64_t *third,
                                                         int64_t *fourth) {
-    uint64_t x[BLOCK], y[BLOCK];
+    const char *const x = s->a, *const y = s->b != NULL ? s->b : x,
+                      *const z = s->c != NULL ? s->c : x;
     bf_i128 thirds[3] = {0}, fourths[4] = {0};
     const bool is_signed = bf_dtype_is_signed(s->dtype), pairs = s->b != NULL;
-    memcpy(x, s->a, 8 * s->n);
-    if (pairs) memcpy(y, s->b, 8 * s->n);
     if (is_signed && pairs)
-        sum_i64((const int64_t *)x, (const int64_t *)y, s->n, false, thirds, fourths);
+        sum_i64(x, y, z, s->n, false, thirds, fourths);
     else if (is_signed)
-        sum_i64((const int64_t *)x, (const int64_t *)x, s->n, true, thirds, fourths);
+        sum_i64(x, x, x, s->n, true, thirds, fourths);
     else if (pairs)
-        sum_u64(x, y, s->n, false, thirds, fourths);
+        sum_u64(x, y, z, s->n, false, thirds, fourths);
     else
-        sum_u64(x, x, s->n, true, thirds, fourths);
+        sum_u64(x, x, x, s->n, true, thirds, fourths);
     add_words(third, thirds, 3);
     if (!pairs) add_words(fourth, fourths, 4);
 }
@@ -554,6 +587,9 @@ static __attribute__((noinline)) void add_short_products(const joint *j, const s
         if (s->b != NULL) b = (uint64_t)load(s->dtype, s->b, i);
         x[i] = wide == BF_I64 ? (uint64_t)bf_sign_extend(a, bits) : a;
         p[i] = x[i] * (wide == BF_I64 ? (uint64_t)bf_sign_extend(b, bits) : b);
+        if (s->c == NULL) continue;
+        const uint64_t c = (uint64_t)load(s->dtype, s->c, i);
+        x[i] = wide == BF_I64 ? (uint64_t)bf_sign_extend(c, bits) : c;
     }
     bf_integers_add(j->reducer->isa, wide, x, p, s->n, third);
     if (s->b == NULL) bf_integers_add(j->reducer->isa, wide, p, p, s->n, fourth);
@@ -577,7 +613,7 @@ static __attribute__((noinline)) void absorb_integers(joint *j, const span *s) {
             a[i] = x.a[i] != 0;
             b[i] = x.b != NULL && x.b[i] != 0;
         }
-        if (is_bool) x = (span){BF_U8, (char *)a, x.b != NULL ? (char *)b : NULL, x.n};
+        if (is_bool) x = (span){BF_U8, (char *)a, x.b != NULL ? (char *)b : NULL, NULL, x.n};
         const char *const from[FACTORS] = {[A] = x.a, [B] = x.b};
         for (int t = 0; t < j->count; t++)
             if (j->terms[t].x <= B)
@@ -611,7 +647,8 @@ void bf_joint_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int6
     for (int spans = 1; left > 0; spans++) {
         const size_t count = left < SPAN ? left : SPAN;
         const span s = {job->dtype, (const char *)job->a + at * bytes,
-                        job->b != NULL ? (const char *)job->b + at * bytes : NULL, count};
+                        job->b != NULL ? (const char *)job->b + at * bytes : NULL,
+                        job->c != NULL ? (const char *)job->c + at * bytes : NULL, count};
         absorb_span(&j, &s);
         at += count;
         left -= count;

@@ -44,6 +44,7 @@ void bf_reduce_absorb(bf_reducer *reducer, const bf_job *job, int64_t first, int
     case BF_KIND_PRODUCT: bf_product_absorb(job, first, n, words); break;
     case BF_KIND_POWERS:
     case BF_KIND_COMOMENTS:
+    case BF_KIND_TRIPLE:
     case BF_KIND_WEIGHTED: bf_joint_absorb(reducer, job, first, n, words); break;
     case BF_KIND_DESCRIPTION: absorb_description(reducer, job, first, n, words); break;
     default: bf_sum_absorb(reducer, job, first, n, words); break;

@@ -8,8 +8,12 @@
 
 /* Room for n * (sum of squares) of f64: 134 limbs and a 63-bit factor, plus the bits that a
  * division adds. Joint kinds (rules/reduce/joint.h) also need the cube of that, or the square of
- * n^2 * (sum of cubes). Kernels that finish them define BF_WIDE_JOINT; others save the memory. */
-#if defined __CUDACC__ && !defined BF_WIDE_JOINT
+ * n^2 * (sum of cubes). Kernels that finish them define BF_WIDE_JOINT; others save the memory. What
+ * finishes pairs with weights (rules/reduce/weighted_pair.h) needs the square of a sum of weights
+ * times one of products of three. */
+#if defined BF_WIDE_WEIGHTED_PAIR
+enum { BF_WIDE_DIGITS = 2 * (68 + 200) + 4 + 20 };
+#elif defined __CUDACC__ && !defined BF_WIDE_JOINT
 enum { BF_WIDE_DIGITS = 134 + 2 + 10 };
 #else
 enum { BF_WIDE_DIGITS = 3 * (134 + 2) + 4 + 20 };

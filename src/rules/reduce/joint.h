@@ -209,31 +209,43 @@ BF_RULE_APART uint64_t bf_joint_weighted_mean(const bf_joint_sums *sums,
     return bf_signed_ratio(sum, weights, options->scale, false, f, room + 2);
 }
 
-/* The variance (W * sum of w x^2 - (sum of w x)^2) / (W * (W - ddof * c)), for W = sum of w: c is 1
- * for weights that count, and (sum of w^2) / W for weights of reliability. */
+/* W * (sum of w x y) - (sum of w x) (sum of w y): W^2 times a covariance, or a variance. */
+BF_RULE void bf_weighted_spread(bf_signed *spread, const bf_signed *w, const bf_signed *x,
+                                const bf_signed *y, const bf_signed *xy, bf_signed *room) {
+    bf_signed_multiply(spread, w, xy);
+    bf_signed_multiply(room, x, y);
+    bf_signed_subtract(spread, room, room + 1);
+}
+
+/* W * (W - ddof * c), for W = sum of w: c is 1 for weights that count, and (sum of w^2) / W for
+ * weights of reliability. */
+BF_RULE void bf_weighted_divisor(bf_signed *divisor, const bf_signed *w, const bf_joint_sums *sums,
+                                 const bf_reduce_options *options, bf_signed *room) {
+    bf_signed *other = room, *one = room + 1;
+    bf_signed_multiply(divisor, w, w);
+    if (options->ddof > 0 && options->weights == BF_WEIGHTS_RELIABILITY) {
+        bf_signed_of(other, sums, 0, 2);
+        bf_signed_subtract_times(divisor, (uint64_t)options->ddof, other, room + 1);
+    } else if (options->ddof > 0) {
+        bf_signed_whole(one, (uint64_t)options->ddof, bf_layout_sum(sums->dtype).exponent);
+        for (int i = 0; i < options->scale; i++) bf_wide_multiply(&one->size, 10);
+        bf_signed_multiply(other, w, one);
+        bf_signed_subtract(divisor, other, room + 1);
+    }
+}
+
+/* The variance (W * sum of w x^2 - (sum of w x)^2) / (W * (W - ddof * c)). */
 BF_RULE_APART uint64_t bf_joint_weighted_variance(const bf_joint_sums *sums,
                                                   const bf_reduce_options *options, bool root,
                                                   bf_format f, bf_signed *room) {
     bf_signed *w = room, *wx = room + 1, *wxx = room + 2;
-    bf_signed *above = room + 3, *below = room + 4, *other = room + 5;
-    room += 6;
+    bf_signed *above = room + 3, *below = room + 4;
+    room += 5;
     bf_signed_of(w, sums, 0, 1);
     bf_signed_of(wx, sums, 1, 1);
     bf_signed_of(wxx, sums, 2, 1);
-    bf_signed_multiply(above, w, wxx);
-    bf_signed_multiply(other, wx, wx);
-    bf_signed_subtract(above, other, room);
-    bf_signed_multiply(below, w, w);
-    if (options->ddof > 0 && options->weights == BF_WEIGHTS_RELIABILITY) {
-        bf_signed_of(other, sums, 0, 2);
-        bf_signed_subtract_times(below, (uint64_t)options->ddof, other, room);
-    } else if (options->ddof > 0) {
-        bf_signed *one = room;
-        bf_signed_whole(one, (uint64_t)options->ddof, bf_layout_sum(sums->dtype).exponent);
-        for (int i = 0; i < options->scale; i++) bf_wide_multiply(&one->size, 10);
-        bf_signed_multiply(other, w, one);
-        bf_signed_subtract(below, other, room);
-    }
+    bf_weighted_spread(above, w, wx, wx, wxx, room);
+    bf_weighted_divisor(below, w, sums, options, room);
     if (below->negative || (root && above->negative)) return bf_format_nan(f);
     return bf_signed_ratio(above, below, 2 * options->scale, root, f, room);
 }

@@ -13,6 +13,7 @@ typedef enum bf_kind {
     BF_KIND_POWERS,      /* exact sums of x, x^2, x^3, x^4 */
     BF_KIND_COMOMENTS,   /* exact sums of a, b, a^2, a*b, b^2 */
     BF_KIND_WEIGHTED,    /* exact sums of b, b^2, a*b, a^2*b: b are the weights */
+    BF_KIND_TRIPLE,      /* exact sum of a*c*b, which no reduction has: c are of a third array */
     BF_KIND_EXTREME,     /* the least order key, and where */
     BF_KIND_DESCRIPTION, /* moments, minimum and maximum */
     BF_KIND_PRODUCT,     /* the product of integers */
@@ -20,11 +21,11 @@ typedef enum bf_kind {
 } bf_kind;
 
 /* Exact sums, whose words add. */
-BF_RULE bool bf_kind_is_sum(bf_kind kind) { return kind <= BF_KIND_WEIGHTED; }
+BF_RULE bool bf_kind_is_sum(bf_kind kind) { return kind <= BF_KIND_TRIPLE; }
 
 /* Exact sums of more than x, x^2 and a*b: rules/reduce/parts.h. */
 BF_RULE bool bf_kind_is_joint(bf_kind kind) {
-    return kind >= BF_KIND_POWERS && kind <= BF_KIND_WEIGHTED;
+    return kind >= BF_KIND_POWERS && kind <= BF_KIND_TRIPLE;
 }
 
 /* Does a state of this kind absorb two arrays? */

@@ -61,6 +61,7 @@ BF_RULE int bf_kind_part(bf_kind kind, int i) {
     case BF_KIND_POWERS: return i < 4 ? 0x10 * (i + 1) : 0;
     case BF_KIND_COMOMENTS:
         return i == 0 ? 0x10 : i == 1 ? 0x01 : i == 2 ? 0x20 : i == 3 ? 0x11 : i == 4 ? 0x02 : 0;
+    case BF_KIND_TRIPLE: return i == 0 ? 0x21 : 0; /* one a is c */
     case BF_KIND_WEIGHTED: return i == 0 ? 0x01 : i == 1 ? 0x02 : i == 2 ? 0x11 : i == 3 ? 0x21 : 0;
     default: return 0;
     }

@@ -16,7 +16,7 @@ import unittest
 import numpy as np
 
 import bitfold
-from joint import COMOMENTS, INF, NAN, POWERS, WEIGHTED, expected
+from joint import COMOMENTS, INF, NAN, POWERS, WEIGHTED, expected, of_weighted_pair
 from oracle import same
 
 CASES = int(os.environ.get("BITFOLD_CASES", "600"))
@@ -270,6 +270,44 @@ class Matrices(unittest.TestCase):
                         wanted = expected(op, case.numbers(table[i]), case.numbers(table[j]), ddof=ddof, **options)
                         self.assertTrue(same(float(found[i, j]), wanted), (seed, op, i, j, found[i, j], wanted))
 
+    def test_each_value_is_that_of_two_columns_with_weights(self):
+        for seed in range(SEED, SEED + CASES // 10):
+            case = Case(seed)
+            r, n = case.r, case.n
+            case.op, k = "cov", r.choice([1, 2, 3])
+            columns = [case.column() for _ in range(k + 1)]
+            if case.dtype in FLOATS and r.random() < 0.7:
+                columns[k] = np.abs(columns[k]) if case.dtype != "bf16" else columns[k] & 0x7FFF
+            if case.dtype in FLOATS and case.dtype != "bf16" and n and r.random() < 0.5:
+                for _ in range(r.randrange(4)):
+                    columns[r.randrange(k + 1)][r.randrange(n)] = r.choice([NAN, NAN, INF])
+            table, ddof, reliability = np.array(columns[:k]).reshape(k, n), r.randrange(2), r.random() < 0.5
+            options = {"nan": r.choice(["propagate", "skip"]), "out_dtype": r.choice([None, "f32"])}
+            given = {**options, "context": r.choice(CONTEXTS), **({"dtype": "bf16"} if case.dtype == "bf16" else {})}
+            given["aweights" if reliability else "fweights"] = columns[k]
+            calls = {"cov": lambda m, **o: bitfold.cov(m, ddof=ddof, **o), "corr": bitfold.corrcoef}
+            lists = [case.numbers(x) for x in columns]
+            for op, function in calls.items():
+                found = np.array(function(table, **given)).reshape(k, k)
+                for i in range(k):
+                    for j in range(k):
+                        rows = list(zip(lists[i], lists[j], lists[k]))
+                        wanted = of_weighted_pair(op, rows, ddof=ddof, reliability=reliability, **options)
+                        self.assertTrue(same(float(found[i, j]), wanted), (seed, op, i, j, found[i, j], wanted))
+
+    def test_weights_of_many_blocks(self):
+        """A row that counts often is a row that is repeated: of threads, of NaNs, of blocks without them."""
+        rng = np.random.default_rng(3)
+        table, often = rng.standard_normal((4, 50_000)) + 1e6, rng.integers(0, 4, 50_000)
+        table[1, 33_000], often[33_000] = NAN, 2
+        for context in CONTEXTS:
+            for x in (table, table.astype("f4"), (table[[0, 2, 3]] * 1e12).astype("i8")):
+                repeated = np.repeat(x, often, axis=1)
+                for nan in ("propagate", "skip"):
+                    for function in (bitfold.cov, bitfold.corrcoef):
+                        found = function(x, fweights=often, nan=nan, context=context)
+                        np.testing.assert_array_equal(found, function(repeated, nan=nan, context=context))
+
     def test_many_blocks(self):
         """More rows than a block has, NaNs in few of them, of several threads."""
         rng = np.random.default_rng(1)
@@ -297,6 +335,16 @@ class Matrices(unittest.TestCase):
                 np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
         for options in ({"ddof": 0}, {"bias": True}, {"bias": False}):
             np.testing.assert_allclose(bitfold.cov(m, **options), np.cov(m, **options), rtol=1e-9)
+        often, much = rng.integers(0, 4, 50), rng.random(50)
+        for options in ({}, {"ddof": 0}, {"rowvar": False}):
+            table = m if options.get("rowvar", True) else m.T
+            for weights in ({"fweights": often}, {"aweights": much}):
+                np.testing.assert_allclose(bitfold.cov(table, **weights, **options), np.cov(table, **weights, **options))
+        np.testing.assert_allclose(bitfold.cov(m, y, aweights=much), np.cov(m, y, aweights=much))
+        lists = ([1, 2, 4], [3, 5, 4]), [0.5, 1, 2]
+        np.testing.assert_allclose(bitfold.cov(*lists[0], aweights=lists[1]), np.cov(*lists[0], aweights=lists[1]))
+        weighted = np.cov(m, fweights=often) / np.sqrt(np.outer(*[np.diag(np.cov(m, fweights=often))] * 2))
+        np.testing.assert_allclose(bitfold.corrcoef(m, fweights=often), weighted)
         self.assertIs(type(bitfold.cov(m[0])), float)
         self.assertEqual(bitfold.cov(m, out_dtype="f32").dtype, np.float32)
 
@@ -308,7 +356,12 @@ class Matrices(unittest.TestCase):
         self.assertRaises(bitfold.ArgumentError, bitfold.cov, np.ones((1025, 2)))
         self.assertRaises(bitfold.ArgumentError, bitfold.cov, x, ddof=2)
         self.assertRaises(bitfold.NanError, bitfold.cov, [NAN, 1], nan="error")
-        self.assertRaises(TypeError, bitfold.cov, x, aweights=[1, 1, 1])
+        self.assertRaises(bitfold.ShapeError, bitfold.cov, x, aweights=[1, 1])
+        self.assertRaises(bitfold.ShapeError, bitfold.cov, x, fweights=x)
+        self.assertRaises(bitfold.ArgumentError, bitfold.cov, x, fweights=[1, 1, 1], aweights=[1, 1, 1])
+        self.assertRaises(bitfold.NanError, bitfold.cov, x, aweights=[1, NAN, 1], nan="error")
+        self.assertTrue(np.isnan(bitfold.cov(x, aweights=[0, 0, 0])).all())
+        self.assertTrue(np.isnan(bitfold.cov(np.ones((2, 0)), aweights=np.ones(0))).all())
         self.assertTrue(np.isnan(bitfold.cov(np.ones((2, 0)))).all())
         small = bitfold.Context("cpu", memory=1 << 20)
         self.assertRaises(bitfold.OutOfMemoryError, bitfold.cov, np.ones((200, 4)), context=small)

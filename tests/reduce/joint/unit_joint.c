@@ -4,6 +4,8 @@
  * Builds: release, asan, tsan. */
 #include "tests/support/oracle.h"
 #include "tests/support/unit.h"
+
+#include "rules/number/limbs.h"
 #include <bitfold/axis.h>
 #include <bitfold/pair.h>
 
@@ -135,6 +137,90 @@ TEST(threads_have_the_bits_of_the_rules) {
     try_problem(&p, rules);
     free(a);
     free(b);
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+/* A matrix with weights: of a and b, or of a twice, whose values are all the variance of a. */
+typedef struct weighted {
+    bf_array columns[3], weights;
+    bf_reduce_options options;
+    answer variance;
+    double expected[9];
+} weighted;
+
+static void check_weighted(bf_context *context, void *data) {
+    const weighted *p = data;
+    double found[9] = {0};
+    const bf_array values = {found, BF_F64, 2, {3, 3}, {3, 1}};
+    assert_int_equal(
+        bf_cov_matrix_weighted(context, BF_COV, p->columns, 3, &p->weights, &p->options, &values),
+        BF_OK);
+    for (int i = 0; i < 9; i++) assert_same_float(found[i], p->expected[i]);
+    for (size_t i = 0; i < 4; i++)
+        assert_memory_equal(&found[i / 2 * 3 + i % 2], &p->variance.bits, 8);
+}
+
+/* A column and its copy, which is summed as another, have the variance that it has alone. */
+TEST(matrices_with_weights_have_the_bits_of_the_rules) {
+    needs_no_threads();
+    static const int64_t sizes[] = {0, 1, 2, 7, 9, 64, 100, 513, 2047, 9000};
+    bf_context *rules = make_context("generic", 1);
+    char *of[4];
+    uint64_t seed = 7;
+    for (int i = 0; i < 4; i++) of[i] = malloc(16 * 9000 + 16);
+    for (int c = 0; c < CASES; c++) {
+        const bf_dtype dtype =
+            all_dtypes[pick(&seed, 3) ? pick(&seed, DTYPE_COUNT) : DTYPE_COUNT - 1];
+        const int64_t n = sizes[pick(&seed, 10)];
+        weighted p = {.options = any_options(&seed)};
+        for (int i = 0; i < 4; i++)
+            fill_kind(dtype, of[i], n, i % 2 ? (int)pick(&seed, KINDS) : c % KINDS, &seed);
+        memcpy(of[1], of[0], (size_t)n * bf_dtype_size(dtype));
+        for (int i = 0; i < 3; i++) p.columns[i] = bf_array_of(dtype, of[i], n);
+        p.weights = bf_array_of(dtype, of[3], n);
+        const bf_array values = {p.expected, BF_F64, 2, {3, 3}, {3, 1}};
+        p.variance = reduce(rules, BF_WVAR, &p.columns[0], &p.weights, &p.options);
+        assert_int_equal(
+            bf_cov_matrix_weighted(rules, BF_COV, p.columns, 3, &p.weights, &p.options, &values),
+            BF_OK);
+        on_every_context(check_weighted, &p);
+    }
+    for (int i = 0; i < 4; i++) free(of[i]);
+    bf_context_destroy(rules);
+}
+
+/* Integers of 128 bits have the results of the same of 64. */
+static void check_long(bf_context *context, void *unused) {
+    (void)unused;
+    enum { N = 300 };
+    int64_t narrow[3][N];
+    bf_i128 wide[3][N];
+    bf_array columns[2][3];
+    double found[2][4];
+    uint64_t seed = 11;
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < N; i++)
+            wide[k][i] = narrow[k][i] = (int64_t)next_random(&seed) >> (k == 2 ? 40 : 0);
+        columns[0][k] = bf_array_of(BF_I64, narrow[k], N);
+        columns[1][k] = bf_array_of(BF_I128, wide[k], N);
+    }
+    const bf_reduction both[] = {BF_COV, BF_CORR};
+    for (int op = 0; op < 2; op++) {
+        for (int w = 0; w < 2; w++) {
+            const bf_array values = {found[w], BF_F64, 2, {2, 2}, {2, 1}};
+            assert_int_equal(
+                bf_cov_matrix_weighted(context, both[op], columns[w], 2, &columns[w][2],
+                                       &BF_REDUCE_OPTIONS(.ddof = 1, .scale = 3), &values),
+                BF_OK);
+        }
+        assert_memory_equal(found[0], found[1], sizeof found[0]);
+    }
+}
+
+TEST(long_integers_are_weighted_as_others) {
+    needs_no_threads();
+    on_every_context(check_long, NULL);
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */

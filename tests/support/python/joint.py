@@ -80,6 +80,27 @@ def of_weights(op, x, w, ddof, reliability, form):
     return root_to(above / below, form) if op == "wstd" else round_to(above / below, form)
 
 
+def of_weighted_pair(op, rows, nan="propagate", ddof=0, reliability=False, out_dtype=None):
+    """The covariance or correlation of rows of x, y and their weight."""
+    form = out_dtype or "f64"
+    if any(v != v for row in rows for v in row):
+        if nan != "skip":
+            return NAN
+        rows = [row for row in rows if all(v == v for v in row)]
+    if any(math.isinf(v) for row in rows for v in row):
+        return NAN
+    x, y, w = (Numbers([row[i] for row in rows]) for i in range(3))
+    dx, dy = ([w.sum * a - sum(b * c for b, c in zip(of.ints, w.ints)) for a in of.ints] for of in (x, y))
+    xx, xy, yy = (sum(c * a * b for a, b, c in zip(p, q, w.ints)) for p, q in ((dx, dx), (dx, dy), (dy, dy)))
+    if op == "corr":
+        return NAN if xx * w.sum <= 0 or yy * w.sum <= 0 else signed_root(Fraction(xy**2, xx * yy), xy * w.sum < 0, form)
+    lost = Fraction(sum(c * c for c in w.ints), w.unit * w.sum) if reliability and w.sum else 1
+    below = Fraction(w.sum, w.unit) - ddof * lost
+    if w.sum * below <= 0:
+        return NAN
+    return round_to(Fraction(xy, w.sum**2 * x.unit * y.unit * w.unit) / below, form)
+
+
 def infinite(op, x, w):
     """A mean with infinite elements or weights; every other result is NaN."""
     total = sum((Fraction(b) for b in w if math.isfinite(b)), Fraction(0))
