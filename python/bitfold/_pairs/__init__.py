@@ -3,7 +3,7 @@
 from collections import namedtuple
 
 from .._arrays import View, dtype_in
-from .._axis import _checked_axes, reduce_axes, reduce_by
+from .._axis import _checked_axes, reduce_axes_to, reduce_by
 from .._exchange import KEEP
 from .._keys import Memory
 from .._library import Array, ArgumentError, ShapeError, refuse_unknown
@@ -113,7 +113,7 @@ def linregress(x, y, axis=None, keepdims=False, *, dtype=None, **options):
     (least squares), the correlation and its square, each rounded once from the exact sums. What is not defined is
     nan. There are no p-values and standard errors.
 
-    Along axis: arrays, as of covariance, each in a pass of its own.
+    Along axis: arrays, as of covariance.
 
     Errors: those of covariance.
 
@@ -125,7 +125,7 @@ def linregress(x, y, axis=None, keepdims=False, *, dtype=None, **options):
     given = given_of("slope", [x, y], dtype)
     if axis is None and not keepdims:
         return LinregressResult(*_whole_line(given, **options))
-    return LinregressResult(*(reduce_axes(op, given, axis, keepdims, **options) for op in _OF_LINES))
+    return LinregressResult(*reduce_axes_to(_OF_LINES, given, axis, keepdims, **options))
 
 
 def _whole_line(given, /, *, null="error", context=None, scale=0, **options):

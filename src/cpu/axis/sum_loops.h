@@ -529,6 +529,24 @@ INLINE vf64 divide_doubles(doubles x, vf64 x_error, doubles y, vf64 y_error) {
     return (vf64)((vi64)result | ~sure);
 }
 
+INLINE vf64 error_where(vi64 lost, vf64 x) {
+    return (vf64)((vi64)(magnitude(x) * 0x1p-100) & (lost != 0));
+}
+
+/* (y xx - xy x) / (n xx), rounded once, of the sums x and y. */
+INLINE vf64 intercept_of(vf64 n, doubles x, doubles y, vi64 lost, doubles xx, vf64 xx_error,
+                         doubles xy, vf64 xy_error) {
+    const doubles count = {n, broadcast(0)};
+    vf64 error, other_error, below_error, rest;
+    doubles a = multiply_doubles(y, error_where(lost, y.high), xx, xx_error, &error);
+    doubles b = multiply_doubles(xy, xy_error, x, error_where(lost, x.high), &other_error);
+    doubles below = multiply_doubles(count, broadcast(0), xx, xx_error, &below_error), above;
+    vf64 high = add_exactly(a.high, -b.high, &rest);
+    above.high = add_exactly(high, rest + (a.low - b.low), &above.low);
+    error += other_error + (magnitude(a.high) + magnitude(b.high)) * 0x1p-100;
+    return divide_doubles(above, error, below, below_error);
+}
+
 static void round_pairs(bf_reduction op, const bf_totals sums[BF_PAIR_SUMS], const double *lengths,
                         int ddof, int n, double *to) {
     for (int i = 0; i < n; i += LANES) {
@@ -546,6 +564,8 @@ static void round_pairs(bf_reduction op, const bf_totals sums[BF_PAIR_SUMS], con
             doubles xx = spread_of(terms, &a, &a, &aa, lost, &xx_error);
             if (op == BF_SLOPE) {
                 y = divide_doubles(xy, xy_error, xx, xx_error);
+            } else if (op == BF_INTERCEPT) {
+                y = intercept_of(terms, a, b, lost, xx, xx_error, xy, xy_error);
             } else {
                 doubles bb = scaled_totals(&sums[BF_PAIR_BB], i, &lost, &wrong);
                 doubles yy = spread_of(terms, &b, &b, &bb, lost, &yy_error);

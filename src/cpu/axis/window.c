@@ -109,7 +109,7 @@ static bool round_pairs(const bf_axis_job *job, const bf_axis_loops *loops, cons
     bf_totals_of_line(x, first, &t);
     const bf_reduce_options *options = job->results->options;
     double lengths[BF_STRETCHES];
-    if (job->operands->op == BF_INTERCEPT || options->scale != 0) return false;
+    if (options->scale != 0) return false;
     for (int s = 0; s < BF_PAIR_SUMS; s++)
         if (!can_round(&t.of[s])) return false;
     set_lengths(x, first, n, lengths);

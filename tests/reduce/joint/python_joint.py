@@ -247,6 +247,25 @@ class Ways(unittest.TestCase):
         self.assertRaises(bitfold.ArgumentError, bitfold.States("min", "f64", 2).result, op="max")
 
 
+    def test_long_lines(self):
+        """Lines that states sum in one pass have the bits of short ones."""
+        rng = np.random.default_rng(4)
+        x, y = rng.standard_normal((3, 2, 5000)), rng.standard_normal((3, 2, 5000))
+        x[1, 1, 7] = NAN
+        for nan in ("propagate", "skip"):
+            for axis, turned in ((2, (0, 1, 2)), (-1, (0, 1, 2)), ((0, 2), (1, 0, 2))):
+                a, b = (each.transpose(turned).reshape(2 if axis == (0, 2) else 6, -1) for each in (x, y))
+                wanted = [bitfold.linregress(*pair, nan=nan) for pair in zip(a, b)]
+                found = bitfold.linregress(x, y, axis, nan=nan, out_dtype="f64")
+                np.testing.assert_array_equal(np.array(found).reshape(4, -1), np.array(wanted).T)
+                kept = bitfold.linregress(x, y, axis, True, nan=nan)
+                self.assertEqual(kept.slope.shape, (1, 2, 1) if axis == (0, 2) else (3, 2, 1))
+                np.testing.assert_array_equal(np.array(kept).reshape(4, -1), np.array(found).reshape(4, -1))
+        chosen = bitfold.linregress(x, y, 2, where=x > 0, nan="skip")
+        np.testing.assert_array_equal(chosen.slope[0, 0], bitfold.linregress(x[0, 0], y[0, 0], where=x[0, 0] > 0).slope)
+        self.assertRaises(bitfold.ArgumentError, bitfold.linregress, x, y, 3)
+
+
 class Matrices(unittest.TestCase):
     def test_each_value_is_that_of_two_columns(self):
         for seed in range(SEED, SEED + CASES // 10):
