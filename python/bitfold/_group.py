@@ -94,8 +94,9 @@ class Groups(Mergeable):
     key: any dtype, "i128" too, "pair" (arrays of u64 whose last dimension is 2), "string", "date", "time" or "utc
     time"; or a list of these but "pair": then keys are a list of columns. Columns of strings are arrays of any
     library, or lists of str, bytes and None; they are in the order of their bytes. aggregates: pairs of an
-    operation (one of sums or squares, min or max) and the dtype of its values. seed: of the hash; no
-    result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
+    operation (one of sums, squares, powers, pairs or weights, min or max) and the dtype of its values; one of
+    pairs or with weights ("corr", "cov", "slope", "intercept", "r2", "wmean", "wvar", "wstd") has two arrays of
+    values, one behind the other. seed: of the hash; no result depends on it. Errors: ArgumentError (not an array of values for each aggregate; no such
     aggregate; a str that is no text), DtypeError, ShapeError (arrays that do not fit), StateError (merge and
     retract: another kind; more than there is to take out), RangeError (result: an integer that does not fit).
 
@@ -103,6 +104,9 @@ class Groups(Mergeable):
     >>> x = numpy.array([1.5, 2, 4])
     >>> g.absorb(numpy.array([7, 3, 7]), x, x).result(0)
     array([2. , 5.5])
+    >>> g = bitfold.Groups("i64", [("max", "f64"), ("wmean", "f64")])
+    >>> g.absorb(numpy.array([7, 3, 7]), x, x, numpy.array([1.0, 1, 3])).result(1)
+    array([2.   , 3.375])
     >>> g = bitfold.Groups(["string", "i64"], [("sum", "f64")])
     >>> g.absorb((["Rome", "Oslo", "Rome"], numpy.array([1, 2, 1])), x).list()[0]
     (Column('', ['Oslo', 'Rome'], dtype='string'), array([2, 1]))
@@ -143,16 +147,21 @@ class Groups(Mergeable):
         self._context._call(function, self._handle, *arguments)
 
     @property
+    def _arrays(self):
+        """The dtypes of the arrays of values of all aggregates."""
+        return [dtype for op, dtype in self.aggregates for _ in range(lib.bf_reduction_arrays(OPS[op]))]
+
+    @property
     def rows(self):
         """The number of rows that were absorbed."""
         return lib.bf_groups_rows(self._handle)
 
     def absorb(self, keys, *values, null="error"):
-        """Absorbs rows: keys, and an array of values for each aggregate. null="skip" leaves out each row
-        whose key or value is NULL; of several arrays of values, none may have NULLs. Returns the
-        groups."""
-        if len(values) != len(self.aggregates):
-            raise ArgumentError(f"{len(values)} arrays of values, not {len(self.aggregates)}")
+        """Absorbs rows: keys, and for each aggregate an array of values, or two of pairs. null="skip" leaves out
+        each row whose key or value is NULL; of the arrays of several aggregates, none may have NULLs. Returns
+        the groups."""
+        if len(values) != len(self._arrays):
+            raise ArgumentError(f"{len(values)} arrays of values, not {len(self._arrays)}")
         with self._context._lock:
             keys, make = self._rows(keys)
             keys, *views = self._views(keys, values, null)
@@ -169,11 +178,11 @@ class Groups(Mergeable):
         return self._names.rows(columns), maker_of(columns[0])
 
     def _views(self, keys, values, null):
-        given = [(keys, self._held), *((x, dtype) for x, (_, dtype) in zip(values, self.aggregates))]
+        given = [(keys, self._held), *zip(values, self._arrays)]
         if null != "skip":
-            hints = [null, *(null if len(values) == 1 else None for _ in values)]
+            hints = [null, *(null if len(self.aggregates) == 1 else None for _ in values)]
             return [_elements(x, name, hint) for (x, name), hint in zip(given, hints)]
-        if len(values) > 1:  # a NULL of one would leave out the others' values
+        if len(self.aggregates) > 1:  # a NULL of one would leave out the others' values
             for x, name in given[1:]:
                 _elements(x, name)
         if any(name == "pair" for _, name in given):

@@ -13,7 +13,7 @@ from ._computed import condition
 from ._group import Groups
 from ._keys import BF_NONE, Key, Memory, Numbers, Words, column_of, names_of, picked, picked_of
 from ._library import DTYPES, Array, ArgumentError, DtypeError, RangeError, ShapeError, lib
-from ._map import copy_array
+from ._map import converted, copy_array, result_dtype
 from ._map import map as map_array
 from ._nulls import compacted, pack_bits
 from ._order import argsort, sort_rows, unique
@@ -27,8 +27,13 @@ OPERATIONS = {
     "sum": (), "mean": (), "var": (), "std": (), "share": (), "quantile": (), "median": ("times",),
     "min": ("times",), "max": ("times",), "first": ("times", "strings"), "last": ("times", "strings"),
     "mode": ("times", "strings"), "distinct": ("times", "strings"), "count": ("times", "strings"),
+    "skew": (), "kurtosis": (),
 }  # fmt: skip
-_AGGREGATES = {op: op for op in ("sum", "mean", "var", "std", "min", "max")} | {"share": "sum"}
+_PAIRS = "corr", "cov", "slope", "intercept", "r2", "wmean", "wvar", "wstd"
+OPERATIONS |= {op: () for op in _PAIRS}
+_PLAIN = "sum", "mean", "var", "std", "skew", "kurtosis", "min", "max"
+FLOATS = "f16", "bf16", "f32", "f64"
+_AGGREGATES = {op: op for op in (*_PLAIN, *_PAIRS)} | {"share": "sum"}
 _OF_ALL = "median", "quantile", "first", "last", "mode", "distinct"  # they need all rows at once
 _ARE_VALUES = "min", "max", "first", "last", "mode"  # their results are values of the column
 
@@ -42,11 +47,15 @@ _LEAST, _MOST, _PER_GROUP, _FAR = 1 << 16, 1 << 24, 64, 16
 
 
 class _Asked:
-    """A result: its name, the operation, the column of its values (None: rows are counted), the fraction of a
-    quantile, and which column is counted instead of rows if there is one of this name."""
+    """A result: its name, the operation, the column of its values (two of pairs; None: rows are counted), the fraction
+    of a quantile, and which column is counted instead of rows if there is one of this name."""
 
     def __init__(self, name, op, column, fraction=None, instead=None):
         self.name, self.op, self.column, self.fraction, self.instead = name, op, column, fraction, instead
+
+    @property
+    def columns(self):
+        return self.column if isinstance(self.column, tuple) else (self.column,) if self.column else ()
 
     def settled(self, names):
         """Returns what is asked of columns of these names."""
@@ -74,6 +83,11 @@ def _asked_of(name, given):
     if given == "count":
         return [_Asked(name, "count", None, instead=name)]
     ops, others = _split((given,) if isinstance(given, str) else given)
+    pairs = [op for op, _ in ops if op in _PAIRS]
+    if pairs and len(ops) == 1 and len(others) == 2 and all(isinstance(each, str) for each in others):
+        return [_Asked(name, pairs[0], tuple(others))]
+    if pairs:
+        raise ArgumentError(f"{name}={given!r}: {pairs[0]} has two columns, as in {name}=('x', 'y', {pairs[0]!r})")
     if ops and not others:
         return [_Asked(f"{name}_{op}" + (f"_{q}" if op == "quantile" else ""), op, name, q) for op, q in ops]
     if len(ops) == len(others) == 1 and isinstance(others[0], str):
@@ -95,10 +109,12 @@ class _Part:
     rows of each, and results."""
 
     def __init__(self, views, ops, context):
-        """views: of the first values, by column; ops: the operations that are asked for, by column."""
+        """views: of the first values, by column, or of pairs by both; ops: the operations that are asked for, by
+        either."""
         self._context = context
-        self._places = [(column, op) for column in views for op in _aggregates_of(ops[column])]
-        aggregates = [(op, views[column].dtype) for column, op in self._places]
+        asked = ((column, each) for column, each in ops.items() if views.keys() >= {*_columns_of(column)})
+        self._places = [(column, op) for column, each in asked for op in _aggregates_of(each)]
+        aggregates = [(op, views[_columns_of(column)[0]].dtype) for column, op in self._places]
         self._groups = Groups("i64", aggregates, context=context)
 
     def absorb(self, numbers, valid, views):
@@ -107,7 +123,7 @@ class _Part:
             compacted(taken, valid)
         self._numbers, *values = taken
         self._values = dict(zip(views, values))
-        of = [self._values[column] for column, _ in self._places]
+        of = [self._values[name] for column, _ in self._places for name in _columns_of(column)]
         pointers = (POINTER(Array) * len(of))(*(ctypes.pointer(view.array) for view in of))
         self._groups._call(lib.bf_groups_absorb, byref(self._numbers.array), pointers)
 
@@ -125,7 +141,7 @@ class _Part:
     def result(self, asked, whole=False):
         """Returns the results of each group as a Result; of decimals that are kept, in their units. whole: a median
         is the nearest integer."""
-        values, op = self._values[asked.column], asked.op
+        values, op = self._values[asked.columns[0]], asked.op
         if op in _AGGREGATES:
             return self._aggregate(asked.column, op, values.scale or 0)
         if op == "median":
@@ -144,6 +160,27 @@ class _Part:
             return self._groups.result(which, scale=scale)
         except RangeError:
             return _wide_of(self._groups.result_list(which), column)
+
+
+def _columns_of(column):
+    return column if isinstance(column, tuple) else (column,)
+
+
+def _alike(views):
+    """Returns two views as views of one dtype and scale."""
+    names, scales = [view.dtype for view in views], [view.scale or 0 for view in views]
+    if names[0] == names[1] and scales[0] == scales[1]:
+        return views
+    if "i128" in names or any(scales) and any(name in FLOATS for name in names):
+        raise DtypeError(f"pairs of {names[0]} and {names[1]} with digits behind the point: no dtype has both")
+    held = "i64" if any(scales) else result_dtype("add", *names)
+    made = [converted(Memory(view.array, view), held, view.dtype, None) for view in views]
+    if any(scales):
+        made = [map_array("mul", x, 10 ** (max(scales) - scale)) for x, scale in zip(made, scales)]
+    views = [View(x) for x in made]
+    for view in views:
+        view.scale = max(scales)
+    return views
 
 
 def _aggregates_of(ops):
@@ -325,16 +362,19 @@ class _Grouped:
             self._begin()
         numbers = self._numbers()
         self.all.absorb(numbers, mask, self._views(None))
-        for name, part in self._parts.items():
-            part.absorb(numbers, _both(mask, self._values[name].valid), self._views(name))
+        for column, part in self._parts.items():
+            valid = mask
+            for name in _columns_of(column):
+                valid = _both(valid, self._values[name].valid)
+            part.absorb(numbers, valid, self._views(column))
         return True
 
     def _read(self, data):
         """Reads the keys and the values."""
         self._ops = {}
         for each in self.asked:
-            if each.column:
-                self._ops.setdefault(each.column, []).append(each.op)
+            for name in each.columns:
+                self._ops.setdefault(name, []).append(each.op)
         self._keys = [Key(column_of(data, name)) for name in self.by]
         self._values = {
             name: _Value(name, column_of(data, name), ops, self._context) for name, ops in self._ops.items()
@@ -354,8 +394,14 @@ class _Grouped:
     def _begin(self):
         """Makes groups of the rows, and of those in which each column with NULLs has a value."""
         self.words = None if self._plain else Words([key.kind for key in self._keys], self._context)
-        self.all = _Part(self._views(None), self._ops, self._context)
-        self._parts = {name: _Part(self._views(name), self._ops, self._context) for name in self._nullable}
+        single = {name: [op for op in ops if op not in _PAIRS] for name, ops in self._ops.items()}
+        self.all = _Part(self._views(None), single, self._context)
+        alone = [name for name in self._nullable if single[name]]
+        self._parts = {name: _Part(self._views(name), single, self._context) for name in alone}
+        for each in self.asked:
+            if isinstance(each.column, tuple) and each.column not in self._parts:
+                ops = {each.column: [other.op for other in self.asked if other.column == each.column]}
+                self._parts[each.column] = _Part(self._views(each.column), ops, self._context)
 
     def _numbers(self):
         """Returns a view of the numbers of the rows' keys."""
@@ -365,6 +411,8 @@ class _Grouped:
 
     def _views(self, part):
         """Returns the views of the values of a part, by column: a column, or None of those without NULLs."""
+        if isinstance(part, tuple):
+            return dict(zip(part, _alike([self._values[name].view for name in part])))
         names = [part] if part else [name for name in self._values if name not in self._nullable]
         return {name: view for name in names if (view := self._values[name].view) is not None}
 
@@ -399,6 +447,8 @@ class _Grouped:
         if asked.op in ("count", "distinct"):  # 0 of no rows
             counts = picked(part.counts if asked.op == "count" else part.result(asked), order)
             return Column(asked.name, "i64", len(order), (None, counts._address), counts)
+        if isinstance(asked.column, tuple):
+            return _shown(asked.name, part.result(asked), 0, order)
         value = self._values[asked.column]
         return value.column(asked, part.result(asked, value.is_time), order)
 
@@ -429,7 +479,7 @@ def _read_into(groups, data, where):
             return AGAIN
         return wanted
 
-    needed = dict.fromkeys([*groups.by, *(each.column for each in groups.given if each.column)])
+    needed = dict.fromkeys([*groups.by, *(name for each in groups.given for name in each.columns)])
     instead = [each.instead for each in groups.given if each.instead]
     read_rows(data, options_of(columns=list(needed), where=where), take, instead)
 
@@ -455,10 +505,11 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
 
     A keyword asks for results: price="sum" or price=("sum", "mean") of the column price, called price_sum and
     price_mean; total=("price", "sum") gives it the name total; n="count" counts rows, where no column is called n.
-    Operations are sum mean var std min max median, share (the sum, divided by that of all), first, last, mode (the
+    Operations are sum mean var std skew kurtosis min max median, share (the sum, divided by that of all), first, last, mode (the
     most frequent value, of several the least), distinct (how many values are different) and count, which counts the
     rows in which the column is not NULL. "quantile" has its fraction behind it, or several: price=("quantile", 0.05,
-    0.95). Without any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares and
+    0.95). Two columns have corr, cov, slope, intercept, r2 (of the line that fits the second), and wmean, wvar, wstd,
+    whose second has the weights: r=("price", "tax", "corr"), of the rows that have both. Without any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares and
     quantiles; strings have first, last, mode, distinct and count.
 
     Errors: ArgumentError (no such column or operation; a NULL), DtypeError, ShapeError (columns of

@@ -201,6 +201,7 @@ _SIGNATURES = {
     "bf_dtype_size": (c_size_t, c_int),
     "bf_map_name": (c_char_p, c_int),
     "bf_reduction_name": (c_char_p, c_int),
+    "bf_reduction_arrays": (c_int, c_int),
     "bf_reduction_result": (c_int, c_int),
     "bf_reduce": (c_int, c_void_p, c_int, POINTER(Array), POINTER(ReduceOptions), POINTER(Value)),
     "bf_describe": (

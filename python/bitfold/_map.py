@@ -163,10 +163,10 @@ def given_of(op, arrays, dtype):
     held = reduce(lambda a, b: a if a == b else result_dtype("add", a, b), names)
     if names.count(held) == len(names):
         return [*zip(arrays, kinds)]
-    return [(_converted(x, held, name, kind), dtype_in(held)) for x, name, kind in zip(arrays, names, kinds)]
+    return [(converted(x, held, name, kind), dtype_in(held)) for x, name, kind in zip(arrays, names, kinds)]
 
 
-def _converted(x, held, name, kind):
+def converted(x, held, name, kind):
     """Returns an array of dtype `name`, which is read as `kind`, as one of dtype `held`, which holds each element."""
     from . import sum
 

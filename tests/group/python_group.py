@@ -199,6 +199,32 @@ class Scripts(GroupsTest):
             expected = [getattr(bitfold, op)(x[keys == k], **options) for k in range(20)]
             self.assertEqual(g.result(i, **options).tolist(), expected)
 
+    def test_pairs_are_those_of_each_key_s_rows(self):
+        rng = np.random.default_rng(8)
+        keys, x, y, w = rng.integers(0, 20, 3000), *rng.normal(size=(2, 3000)), rng.random(3000)
+        x[5], y[7] = math.nan, math.inf
+        ops = ["corr", "slope", "intercept", "r2", "cov"]
+        kinds = [("sum", "f64"), *((op, "f64") for op in ops), ("wmean", "f64"), ("kurtosis", "f64"), ("wvar", "f64")]
+        given = [x, *[x, y] * 5, x, w, x, x, w]
+        for context in CONTEXTS:
+            g = bitfold.Groups("i64", kinds, context=context)
+            for some in (slice(0, 1000), slice(1000, 3000)):
+                g.absorb(keys[some], *(each[some] for each in given))
+            g = bitfold.Groups("i64", kinds, context=context).merge(bitfold.Groups.load(g.save(), context))
+            for nan in ("propagate", "skip"):
+                rows = [keys == k for k in range(20)]
+                lines = [bitfold.linregress(x[m], y[m], nan=nan) for m in rows]
+                expected = [
+                    [line.rvalue for line in lines], [line.slope for line in lines], [line.intercept for line in lines],
+                    [line.rsquared for line in lines], [bitfold.covariance(x[m], y[m], nan=nan, ddof=0) for m in rows],
+                    [bitfold.mean(x[m], weights=w[m], nan=nan) for m in rows],
+                    [bitfold.kurtosis(x[m], nan=nan) for m in rows],
+                    [bitfold.var(x[m], weights=w[m], nan=nan) for m in rows],
+                ]  # fmt: skip
+                for i, wanted in enumerate(expected, 1):
+                    np.testing.assert_array_equal(g.result(i, nan=nan), wanted, str((context, kinds[i], nan)))
+        self.assertRaises(bitfold.ArgumentError, bitfold.Groups("i64", [("corr", "f64")]).absorb, keys, x)
+
     def test_sums_are_exact(self):
         """Against fractions: terms of all magnitudes that cancel."""
         rng = random.Random(3)

@@ -728,6 +728,45 @@ class Grouping(Tables):
                 bitfold.group(table, by, **options)
         with self.assertRaises(bitfold.ShapeError):
             bitfold.group({"k": np.array([1, 2]), "x": np.array([1.5])}, "k", x="sum")
+        for error, given in [
+            (bitfold.ArgumentError, ("x", "corr")), (bitfold.ArgumentError, ("x", "x", "corr", "cov")),
+            (bitfold.ArgumentError, "corr"), (bitfold.DtypeError, ("x", "k", "corr")),
+        ]:  # fmt: skip
+            with self.assertRaises(error):
+                bitfold.group(table, by="k", x=given)
+
+    def test_pairs_of_columns(self):
+        """Columns of files, whose NULLs leave rows out of their pairs alone, and columns in memory of two dtypes."""
+        r = random.Random(3)
+        rows = [(r.choice("ab"), f"{r.gauss(0, 1):.3f}", r.choice(["", f"{r.random():.1f}", "7"])) for _ in range(900)]
+        path = self.path("k,x,w\n" + "".join(",".join(row) + "\n" for row in rows))
+        asked = {"r": ("x", "w", "corr"), "s": ("x", "w", "slope"), "m": ("x", "w", "wmean"), "x": ("skew", "count")}
+        found = bitfold.group(path, "k", null="skip", w="count", **asked).to_dict()
+        self.assertEqual(list(found), ["k", "w_count", "r", "s", "m", "x_skew", "x_count"])
+        told = self.run_group(path, "r,s,m", "--corr", "x:w=r", "--slope", "x:w=s", "--wmean", "x:w=m")
+        self.assertEqual([list(map(float, row)) for row in told], [list(row) for row in zip(*map(found.get, "rsm"))])
+        self.assertEqual(found["w_count"], [sum(k == key and w != "" for k, _, w in rows) for key in "ab"])
+        full = [row for row in rows if row[2]]
+        columns = {"k": np.array([k == "b" for k, _, _ in full], "i8"), "x": np.array([float(x) for _, x, _ in full])}
+        columns["w"] = np.array([round(10 * float(w)) for _, _, w in full], "i4")
+        table = bitfold.group(columns, "k", r=("x", "w", "corr"), m=("x", "w", "wmean"), v=("w", "x", "cov")).to_dict()
+        self.assertEqual(table["r"], [self.of(bitfold.correlation, columns, key) for key in (0, 1)])
+        self.assertEqual(table["v"], [self.of(bitfold.covariance, columns, key, ddof=0) for key in (0, 1)])
+        mean = lambda x, w: bitfold.average(x, weights=w)
+        self.assertEqual(table["m"], [self.of(mean, columns, key) for key in (0, 1)])
+        self.assertRaises(bitfold.ArgumentError, bitfold.group, path, "k", r=("x", "w", "corr"))
+
+    def of(self, function, columns, key, **options):
+        return function(*(columns[name][columns["k"] == key] for name in "xw"), **options)
+
+    def run_group(self, path, names, *options):
+        """Returns rows that the command tells of groups, without their keys."""
+        told = subprocess.run(
+            [os.environ["BITFOLD"], "group", "--by", "k", "--null-policy", "skip", "--csv", *options, path],
+            capture_output=True, text=True, check=True,
+        ).stdout.split()  # fmt: skip
+        self.assertEqual(told[0], "k," + names)
+        return [line.split(",")[1:] for line in told[1:]]
 
 
 def _is_written(value, text):
