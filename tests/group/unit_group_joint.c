@@ -7,6 +7,7 @@
 #include "tests/support/spilling.h"
 #include "tests/support/unit.h"
 
+#include "api/group/group.h"
 #include "cpu/reduce/reduce.h"
 
 #include <unistd.h>
@@ -255,6 +256,86 @@ TEST(an_index_has_the_results_of_groups) {
             assert_memory_equal(found, want, sizeof want);
             assert_true(ops[i] == BF_SUM ? found[KEYS] == 0 : isnan(found[KEYS]));
         }
+    }
+}
+
+/* ---- many rows ------------------------------------------------------------------------------- */
+
+enum { FRONT_ROWS = 70000, FRONT_WAYS = 7 };
+
+/* A number of a way: within the exponents that fronts take, up to both ends of these; of some that
+ * are outside; far from its mean; of few digits; over many exponents; with NaNs and the like in the
+ * second half. */
+static double any_number(int way, int64_t i, uint64_t *rng) {
+    const uint64_t r = next_random(rng);
+    const double u = (double)(r >> 11) * 0x1p-54 + 0.5, signed_u = r & 1 ? u : -u;
+    const int exponent = (int)(next_random(rng) % 64);
+    switch (way) {
+    case 0: return ldexp(signed_u, -(exponent % 31));
+    case 1: return ldexp(signed_u, 4 - (exponent == 0 ? 40 : exponent % 31));
+    case 2: return 1e11 + u;
+    case 3: return (double)(int64_t)(r % 2001) / 100 - 10;
+    case 4: return ldexp(signed_u, 4 * exponent - 128);
+    case 5: return ldexp(signed_u, -60);
+    default:
+        if (i < FRONT_ROWS / 2 || r % 1000 > 3) return signed_u;
+        return r % 1000 == 0   ? (double)NAN
+               : r % 1000 == 1 ? HUGE_VAL
+               : r % 1000 == 2 ? -0.0
+                               : 0x1p90;
+    }
+}
+
+static bf_groups *group_many(const char *isa, int threads, const bf_array *keys,
+                             const bf_array x[2], bool sum_first) {
+    const bf_dtype dtype = x[0].dtype;
+    const bf_aggregate aggregates[] = {{sum_first ? BF_SUM : BF_CORR, dtype},
+                                       {sum_first ? BF_CORR : BF_SUM, dtype}};
+    const bf_array *const sums[] = {&x[0], &x[0], &x[1]}, *const pairs[] = {&x[0], &x[1], &x[0]};
+    bf_groups *g;
+    OK(bf_groups_create(make_context(isa, threads),
+                        &BF_GROUPS_OPTIONS(.key = BF_I32, .count = 2, .aggregates = aggregates),
+                        &g));
+    for (int i = 0; i < 2; i++) OK(bf_groups_absorb(g, keys, sum_first ? sums : pairs));
+    return g;
+}
+
+/* Pairs of groups that are large enough for sums in doubles: of one, of some, of more than have
+ * these. */
+TEST(many_rows_have_the_words_of_the_rules) {
+    static int32_t keys[FRONT_ROWS];
+    static double wide[2][FRONT_ROWS];
+    static float narrow[2][FRONT_ROWS];
+    static const int counts[] = {1, 300, 6000};
+    uint64_t rng = 21;
+    for (int c = 0; c < 6 * FRONT_WAYS; c += CASE_STEP) {
+        const int way = c % FRONT_WAYS, groups = counts[c / FRONT_WAYS % 3];
+        const bool is_narrow = c / FRONT_WAYS / 3 != 0;
+        size_t size = 0;
+        unsigned char *want = NULL;
+        bf_array x[2];
+        for (int64_t i = 0; i < FRONT_ROWS; i++) {
+            keys[i] = (int32_t)(next_random(&rng) % (uint64_t)groups);
+            for (int v = 0; v < 2; v++)
+                narrow[v][i] = (float)(wide[v][i] = any_number(way, i, &rng));
+        }
+        for (int v = 0; v < 2; v++)
+            x[v] = is_narrow ? bf_array_of(BF_F32, narrow[v], FRONT_ROWS)
+                             : bf_array_of(BF_F64, wide[v], FRONT_ROWS);
+        const bf_array k = bf_array_of(BF_I32, keys, FRONT_ROWS);
+        for (int i = 0; bf_cpu_isa(i / 2) != NULL; i++) {
+            const bf_isa *isa = bf_cpu_isa(i / 2);
+            if (!isa->available()) continue;
+            bf_groups *g = group_many(isa->name, 1 + i % 2, &k, x, c % 2);
+            if (want == NULL)
+                want = save_form(g, &size);
+            else
+                assert_saves_to(g, want, size);
+            bf_context *context = g->context;
+            bf_groups_destroy(g);
+            bf_context_destroy(context);
+        }
+        free(want);
     }
 }
 

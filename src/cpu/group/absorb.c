@@ -3,6 +3,7 @@
  * fit, and each of which one worker absorbs; or all rows are sorted. */
 #include "cpu/group/group.h"
 
+#include "base/environment.h"
 #include "cpu/group/part.h"
 #include "cpu/runtime/estimate.h"
 
@@ -19,6 +20,7 @@ enum {
     COUNTED_ROWS = 32,      /* the most where there are keys of 4 bytes alone */
     DONE_SHARE = 8,         /* so few rows are done that it does no harm to sort them, too */
     GUESS_LEAST = 1 << 14,  /* rows of a worker that are worth a table of guesses */
+    FRONT_LEAST = 1 << 14,  /* so many are worth a front */
     NEW_SHARE = 64          /* keys are new if one row in so many has met its group, at most */
 };
 
@@ -66,7 +68,10 @@ static bool is_crowded(const bf_group_partition *s) {
 static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     few_job *job = arg;
     bf_group_partition *partition = job->sets[worker].partitions;
-    if (!absorb_few(job->rows, partition, job->first + first, n)) {
+    const bf_environment environment = bf_environment_enter(); /* fronts add doubles */
+    const bool absorbed = absorb_few(job->rows, partition, job->first + first, n);
+    bf_environment_leave(environment);
+    if (!absorbed) {
         atomic_store(&job->failed, true);
         return BF_E_MEMORY;
     }
@@ -75,14 +80,28 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     return stops ? BF_E_MEMORY : BF_OK;
 }
 
+/* Opens the fronts of a worker's columns, for the rows from one on. */
+static void open_fronts(const bf_group_rows *r, int64_t first, bf_group_set *set) {
+    const bf_cpu_groups *g = r->groups;
+    for (int c = 0; c < g->count; c++) {
+        const int64_t at = first * bf_number_bytes(g->dtypes[c]);
+        const char *second = bf_group_second(g, c, r->values);
+        if (second != NULL)
+            bf_front_open(&set->partitions->accumulators, g->accumulate, c,
+                          r->values[g->array_of[c][0]] + at, second + at, r->n - first);
+    }
+}
+
 /* Absorbs rows from *done on until a worker's partition is crowded, or has new keys if they stop
  * it. Raises *done. */
 static bf_status absorb_first(bf_context *context, const bf_group_rows *r, int workers,
                               bf_group_set *sets, bool new_stop, int64_t *done) {
     few_job job = {.rows = r, .first = *done, .sets = sets, .new_stop = new_stop};
     const int64_t n = r->n - *done;
+    for (int i = 0; i < workers && n / workers >= FRONT_LEAST; i++) open_fronts(r, *done, &sets[i]);
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, n * bf_group_row_bytes(r),
                                            absorb_piece, &job);
+    for (int i = 0; i < workers; i++) bf_fronts_close(&sets[i].partitions->accumulators);
     *done += atomic_load(&job.done);
     if (status == BF_E_CANCELLED) return status;
     return atomic_load(&job.failed) ? BF_E_MEMORY : BF_OK;

@@ -1,7 +1,11 @@
 /* The loops of accumulators. By the number of its slot a value is added to a sum of several words,
  * or to a sum of squares, or compared. Compiled for the baseline, and by isa/avx2_accumulate.c for
  * AVX2. */
-#include "cpu/reduce/accumulators.h"
+#include "cpu/reduce/front.h"
+
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
 
 #include "cpu/reduce/lanes.h"
 
@@ -467,6 +471,10 @@ static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *restrict values,
 
 #include "cpu/reduce/joint_loops.h"
 
+#ifdef __FMA__
+#include "cpu/reduce/front_loops.h"
+#endif
+
 /* ---- by dtype -------------------------------------------------------------------------------- */
 
 /* The loops above, compiled with a dtype as a constant: each once, because they are long. */
@@ -614,4 +622,11 @@ static int64_t absorb_part(const bf_accumulators *a, const bf_accumulator_column
 }
 
 const bf_accumulate_loops LOOPS = {
-    .list = list_slots, .fetch = fetch_records, .count = count_rows, .absorb = absorb_part};
+    .list = list_slots,
+    .fetch = fetch_records,
+    .count = count_rows,
+    .absorb = absorb_part,
+#ifdef __FMA__
+    .front = absorb_front,
+#endif
+};

@@ -2,10 +2,12 @@
 #include "cpu/reduce/accumulators.h"
 
 #include "base/memory.h"
+#include "cpu/reduce/front.h"
 
 enum {
-    SAMPLE = 512,  /* values that are looked at before there are slots */
-    HEADROOM = 30, /* a band has this many bits for deposits when it is placed */
+    SAMPLE = 512,    /* values that are looked at before there are slots */
+    HEADROOM = 30,   /* a band has this many bits for deposits when it is placed */
+    STAGES_LEFT = 8, /* so many stages may not fit a front, and one of so many more */
     BITS_OF_WORD = 64,
     BITS_OF_LIMB = 32
 };
@@ -35,6 +37,7 @@ static void init_column(bf_accumulator_column *c) {
     c->kept = (1u << p.count) - 1;
     if (!bf_part_is_joint(c->parts)) c->kept &= c->parts;
     c->specials = NULL;
+    c->front = NULL;
 }
 
 void bf_accumulators_init(bf_accumulators *a, bf_accumulator_column *columns, int count) {
@@ -49,7 +52,10 @@ void bf_accumulators_uncount(bf_accumulators *a) {
 }
 
 void bf_accumulators_clear(bf_accumulators *a) {
-    for (int c = 0; c < a->count; c++) bf_free(a->columns[c].specials);
+    for (int c = 0; c < a->count; c++) {
+        bf_free(a->columns[c].specials);
+        bf_front_free(a->columns[c].front);
+    }
     bf_free(a->memory);
     bf_accumulators_init(a, a->columns, a->count);
 }
@@ -192,6 +198,7 @@ static bool replace_band(bf_accumulators *a, bf_band *band, int first, int words
 
 static int most(int a, int b) { return a > b ? a : b; }
 static int least(int a, int b) { return a < b ? a : b; }
+static int64_t least64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Makes a band hold `deposits` numbers of bits [begin, end) of the layout. What is to spare goes
  * below: the more values, the closer to zero the least of them. */
@@ -318,6 +325,49 @@ static bool make_room(bf_accumulators *a, bf_accumulator_column *c, unsigned par
     return widen_for(a, c, bands_of(c, part), b, i, a->deposits);
 }
 
+bool bf_accumulators_hold_front(bf_accumulators *a, bf_accumulator_column *c,
+                                const bf_front *front) {
+    for (int k = 0; k < BF_PARTS_MOST; k++) {
+        const int lane = k < 2 ? k : k + 3, least = c->bands[k].layout.exponent;
+        const int begin = bf_front_unit(front, BF_FRONT_LEVELS - 1, lane) - least;
+        const int end = bf_front_unit(front, 0, k) + BF_FRONT_STEP + 1 - least;
+        if (!widen_band(a, &c->bands[k], begin, end, a->deposits)) return false;
+    }
+    return true;
+}
+
+void bf_band_add(const bf_band *band, int64_t *record, int position, int64_t x) {
+    const bf_i128 shifted = (bf_i128)((bf_u128)(bf_i128)x << position % BITS_OF_LIMB);
+    const int64_t words[] = {(int64_t)shifted, (int64_t)(shifted >> BITS_OF_WORD)};
+    add_number(record + band->at, band->words, position / BITS_OF_LIMB - band->first, words, 2);
+}
+
+/* Absorbs values [i, n) into a part. */
+static bool absorb_part(bf_accumulators *a, const bf_accumulate_loops *loops,
+                        bf_accumulator_column *c, unsigned part, unsigned counts,
+                        const bf_rows_batch *b, int64_t i) {
+    while ((i = loops->absorb(a, c, part, counts, b, i)) < b->n)
+        if (!make_room(a, c, part, b, i)) return false;
+    return true;
+}
+
+/* Absorbs pairs into the front, and stages that do not fit it into the records. A front that leaves
+ * too many takes no more. */
+static bool absorb_with_front(bf_accumulators *a, const bf_accumulate_loops *loops,
+                              bf_accumulator_column *c, unsigned part, unsigned counts,
+                              const bf_rows_batch *b) {
+    int64_t i = 0;
+    while (c->front->left <= STAGES_LEFT + c->front->taken / STAGES_LEFT &&
+           (i = loops->front(a, c, b, i)) < b->n) {
+        bf_rows_batch some = *b;
+        some.n = least64(b->n, i + BF_FRONT_STAGE);
+        if (!absorb_part(a, loops, c, part, counts, &some, i)) return false;
+        c->front->left++;
+        i = some.n;
+    }
+    return absorb_part(a, loops, c, part, counts, b, i);
+}
+
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *b) {
     bf_accumulator_column *c = &a->columns[column];
@@ -326,9 +376,9 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
     for (unsigned part = 1; part <= c->parts; part *= 2) {
         if (!(c->parts & part)) continue;
         if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
-        int64_t i = 0;
-        while ((i = loops->absorb(a, c, part, counts, b, i)) < b->n)
-            if (!make_room(a, c, part, b, i)) return false;
+        const bool absorbed = c->front != NULL ? absorb_with_front(a, loops, c, part, counts, b)
+                                               : absorb_part(a, loops, c, part, counts, b, 0);
+        if (!absorbed) return false;
         counts = 0;
     }
     return true;

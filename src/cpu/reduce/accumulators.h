@@ -46,6 +46,8 @@ enum { BF_SPECIAL_NAN, BF_SPECIAL_POS_INF, BF_SPECIAL_NEG_INF, BF_SPECIAL_LAST, 
 /* The bands of a column that is not joint: of the sum and of the products. */
 enum { BF_BAND_SUM, BF_BAND_PRODUCTS };
 
+typedef struct bf_front bf_front; /* cpu/reduce/front.h */
+
 typedef struct bf_accumulator_column {
     bf_dtype dtype;
     unsigned parts;
@@ -53,6 +55,7 @@ typedef struct bf_accumulator_column {
     bf_band bands[BF_PARTS_MOST];
     int least_at, greatest_at; /* in a record */
     int64_t *specials;         /* BF_SPECIALS of each slot; NULL: none yet */
+    bf_front *front;           /* while it is open, which has a part of the sums; else NULL */
 } bf_accumulator_column;
 
 typedef struct bf_accumulators {
@@ -141,6 +144,10 @@ typedef struct bf_accumulate_loops {
      * it counts as well. With the sum go the extremes of a column; a joint kind is one part. */
     int64_t (*absorb)(const bf_accumulators *a, const bf_accumulator_column *column, unsigned part,
                       unsigned counts, const bf_rows_batch *batch, int64_t i);
+    /* Adds rows from i on to the front of a column. Returns the first that it leaves, with the
+     * BF_FRONT_STAGE from there on, or n. NULL: there are no fronts. */
+    int64_t (*front)(const bf_accumulators *a, const bf_accumulator_column *column,
+                     const bf_rows_batch *batch, int64_t i);
 } bf_accumulate_loops;
 
 extern const bf_accumulate_loops bf_accumulate_loops_generic, bf_accumulate_loops_avx2,
@@ -173,6 +180,11 @@ bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops
  * there are slots, for bands that change later move all records. */
 bool bf_accumulators_expect(bf_accumulators *a, int column, const char *values, const char *second,
                             int64_t n);
+/* Makes the bands of a column hold what its front may have. */
+bool bf_accumulators_hold_front(bf_accumulators *a, bf_accumulator_column *column,
+                                const bf_front *front);
+/* Adds x * 2^position, from the layout's last bit on, to a record. */
+void bf_band_add(const bf_band *band, int64_t *record, int position, int64_t x);
 /* Are there values in a sample of n that the column counts apart? */
 bool bf_accumulator_column_expects_specials(const bf_accumulator_column *column, const char *values,
                                             int64_t n);
@@ -219,6 +231,15 @@ static inline void bf_accumulator_column_counts(const bf_accumulator_column *c, 
     if (kind == BF_KIND_WEIGHTED || bf_sum_counts_zeros(kind, c->dtype))
         words[bf_special_word(kind, BF_SPECIAL_LAST)] = specials[BF_SPECIAL_LAST];
 }
+
+/* --- front.c: sums in doubles before the records, of pairs --- */
+
+/* Opens the front of a column, if it is of pairs, the loops have one and there is memory: for n
+ * pairs of which a sample is looked at. */
+void bf_front_open(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
+                   const char *values, const char *second, int64_t n);
+/* Adds what all fronts have to the records, and ends them: before these are looked at. */
+void bf_fronts_close(bf_accumulators *a);
 
 /* --- results.c --- */
 
