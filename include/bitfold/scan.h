@@ -39,7 +39,7 @@ typedef struct bf_scan_options {
     int reverse;           /* not 0: prefixes begin at the end of the line, or of the segment */
     int fresh;             /* not 0: what the values hold after a failure is no matter, as in new
                               memory. So none is looked for beforehand, which is faster */
-    int later;             /* for bf_scan_async: not 0: it fails for its data, but later */
+    int later;             /* for calls on a stream: not 0: they fail for their data, but later */
 } bf_scan_options;
 
 /* BF_SCAN_OPTIONS(.exclusive = true). Options may be NULL in every call. */
@@ -75,6 +75,14 @@ BF_API bf_status bf_scan_async(bf_context *context, bf_reduction op, const bf_ar
 BF_API bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf_array *array,
                                   const bf_array *offsets, const bf_scan_options *options,
                                   const bf_array *values);
+
+/* Enqueues the same, as bf_scan_async does, of a contiguous array and offsets. *wrong (memory that
+ * the GPU can write, aligned to 8 bytes) becomes the place of the first offset that is wrong, or
+ * -1; if there is one, no result is defined. With options->later the call fails for it later, and
+ * wrong is NULL. */
+BF_API bf_status bf_scan_segments_async(bf_context *context, bf_reduction op, const bf_array *array,
+                                        const bf_array *offsets, const bf_scan_options *options,
+                                        const bf_array *values, int64_t *wrong);
 
 /* Scans an array of one dimension whose elements follow those that a state has absorbed, and
  * absorbs it: so chunks, files and days go on where the last one ended. The state is of one of the

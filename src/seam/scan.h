@@ -32,6 +32,8 @@ typedef struct bf_scan_job {
     const void *offsets;
     bf_dtype offsets_dtype;
     int64_t segments;
+    int64_t *wrong; /* queued: becomes the place of the first wrong offset, or -1; NULL: the job
+                       fails later if there is one */
 } bf_scan_job;
 
 /* Windows of such lines: result number k of a line is that of the window of its element k * step.

@@ -63,6 +63,8 @@ CALL(bf_rank, w->context, &w->f64, 0, BF_RANK_DENSE, NULL, &w->out_i64)
 CALL(bf_scan, w->context, BF_SUM, &w->f64, 0, NULL, &w->out_f64)
 CALL(bf_scan_async, w->context, BF_SUM, &w->f64, 0, NULL, &w->out_f64)
 CALL(bf_scan_segments, w->context, BF_SUM, &w->f64, &w->ends, NULL, &w->out_f64)
+CALL(bf_scan_segments_async, w->context, BF_SUM, &w->f64, &w->ends, NULL, &w->out_f64,
+     &(int64_t){0})
 CALL(bf_rolling, w->context, BF_SUM, &w->f64, 0, &world_rolling, &w->out_f64)
 CALL(bf_rolling_async, w->context, BF_SUM, &w->f64, 0, &world_rolling, &w->out_f64)
 CALL(bf_rolling_pair, w->context, BF_CORR, &w->f64, &w->f64, 0, &world_rolling, &w->out_f64)

@@ -132,6 +132,7 @@ static bool takes_i128(const char *name) {
                                          "bf_sort_rows",
                                          "bf_scan",
                                          "bf_scan_async",
+                                         "bf_scan_segments_async",
                                          "bf_median_axes_async",
                                          "bf_quantile_axes_async"};
     for (size_t i = 0; i < sizeof taking / sizeof *taking; i++)

@@ -160,20 +160,33 @@ static void check_saved(const scanned *s, const after *there, const after *here)
 
 /* ---- a case ---------------------------------------------------------------------------------- */
 
+/* Enqueues the scan, and waits. What goes on tells that no offset is wrong. */
+static bf_status enqueue(bf_context *context, const scanned *s, const bf_array *in,
+                         const bf_array *offsets, const bf_array *out) {
+    const bf_scan_options *o = &s->options;
+    int64_t place = -1, *const told = context == gpu ? (int64_t *)values_on_device : &place;
+    bf_status status = s->form == LINES ? bf_scan_async(context, s->op, in, 1, o, out)
+                                        : bf_scan_segments_async(context, s->op, in, offsets, o,
+                                                                 out, o->later ? NULL : told);
+    if (status == BF_OK) status = bf_context_synchronize(context);
+    if (status != BF_OK || s->form == LINES || o->later) return status;
+    assert_int_equal(bf_memory_copy(context, &place, told, sizeof place), BF_OK);
+    if (place != -1) fail_msg("%s: offset %lld is wrong", s->what, (long long)place);
+    return status;
+}
+
 /* Scans, or enqueues the scan. */
 static bf_status scan(bf_context *context, const scanned *s, const after *states,
                       const bf_array *in, const bf_array *offsets, const bf_array *out) {
     const bf_scan_options *o = &s->options;
+    if (s->queued) return enqueue(context, s, in, offsets, out);
     switch (s->form) {
     case SEGMENTS: return bf_scan_segments(context, s->op, in, offsets, o, out);
     case STATE: return bf_state_scan(states->one, in, o, out);
     case STATES: return bf_states_scan(states->many, in, 1, o, out);
     case STATES_SEGMENTS: return bf_states_scan_segments(states->many, in, offsets, o, out);
-    default: break;
+    default: return bf_scan(context, s->op, in, 1, o, out);
     }
-    if (!s->queued) return bf_scan(context, s->op, in, 1, o, out);
-    const bf_status status = bf_scan_async(context, s->op, in, 1, o, out);
-    return status == BF_OK ? bf_context_synchronize(context) : status;
 }
 
 /* Scans on the GPU from and to device memory, or the host's, or in place. */
@@ -254,7 +267,7 @@ static void check_case(uint64_t seed) {
     pick_options(&s, &seed);
     const bool kept = s.form > STATE && s.op == BF_PROD; /* the CPU has the states of products */
     const int place = kept ? 0 : (int)pick(&seed, 3);
-    s.queued = s.form == LINES && place > 0 && pick(&seed, 2);
+    s.queued = s.form < STATE && place > 0 && pick(&seed, 2);
     s.options.later = (int)pick(&seed, 2);
     snprintf(s.what, sizeof s.what,
              "%s of %s, %s, (%lld, %lld, %lld), %lld cuts, seed %llu, place %d%s%s%s%s",
@@ -281,21 +294,44 @@ static void random_scans_have_the_bits_of_the_cpu(void **unused) {
 
 /* ---- offsets that are wrong ------------------------------------------------------------------ */
 
+/* Enqueues a scan that goes on, of offsets on the device, and returns the place that it tells. */
+static int64_t place_told(const scanned *s, const bf_array *in) {
+    bf_array out = *in, offsets = s->offsets;
+    int64_t place = 99;
+    out.data = on_device + SECOND;
+    offsets.data = cuts_on_device;
+    const bf_status status = bf_scan_segments_async(gpu, s->op, in, &offsets, &s->options, &out,
+                                                    (int64_t *)values_on_device);
+    assert_int_equal(status, BF_OK);
+    assert_int_equal(bf_context_synchronize(gpu), BF_OK);
+    assert_int_equal(bf_memory_copy(gpu, &place, values_on_device, sizeof place), BF_OK);
+    return place;
+}
+
+/* Lines of one tile and of some, whose sums three doubles do not hold. */
 static void wrong_offsets_are_refused(void **unused) {
     (void)unused;
     static const int64_t wrong[][5] = {
         {0, 3, 2, 9, 9}, {0, 3, 10, 3, 9}, {-1, 3, 4, 9, 9}, {1, 2, 3, 4, 9}, {0, 0, 0, 0, 8}};
+    static const int64_t places[] = {2, 2, 0, 0, 4};
     for (int i = 0; i < 5; i++)
-        for (int place = 0; place < 2; place++) {
-            scanned s = {.form = SEGMENTS, .op = BF_SUM, .to = BF_F64};
-            s.options = BF_SCAN_OPTIONS(.reverse = place);
-            s.array = bf_array_of(BF_F64, on_host, 9);
-            fill(BF_F64, on_host, 9, KIND_NARROW, 1);
-            memcpy(cuts, wrong[i], sizeof wrong[i]);
+        for (int k = 0; k < 8; k++) {
+            const int place = k % 2;
+            const int64_t each = k / 4 == 0 ? 1 : 1111, n = 9 * each;
+            scanned s = {
+                .form = SEGMENTS, .op = BF_SUM, .to = BF_F64, .queued = place && k / 2 % 2};
+            s.options = BF_SCAN_OPTIONS(.reverse = place, .later = s.queued);
+            s.array = bf_array_of(BF_F64, on_host, n);
+            fill(BF_F64, on_host, n, KIND_FULL, 1);
+            for (int c = 0; c < 5; c++) cuts[c] = wrong[i][c] * each;
             s.offsets = bf_array_of(BF_I64, cuts, 5);
             snprintf(s.what, sizeof s.what, "wrong offsets, number %d", i);
             check_scan(&s, NULL, NULL, place);
-            assert_int_equal(scan_there(&s, NULL, 9, place), BF_E_ARGUMENT);
+            assert_int_equal(scan_there(&s, NULL, n, place), BF_E_ARGUMENT);
+            if (!s.queued) continue;
+            s.options.later = 0;
+            const bf_array there = bf_array_of(BF_F64, on_device, n);
+            assert_int_equal(place_told(&s, &there), places[i]);
         }
 }
 

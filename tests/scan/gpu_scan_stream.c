@@ -16,26 +16,38 @@ typedef struct work {
     int64_t outer, length, inner;
     bool exclusive, in_place;
     int64_t window;
+    int64_t segment; /* rows of each; 0: lines are scanned */
 } work;
 
 /* Lines of tiles, of a warp and of a thread; those of wide data are scanned again by words. */
 static const work works[] = {
-    {"sum of near values", false, false, BF_SUM, BF_F64, KIND_NARROW, 1, 500000, 1, false, false,
+    {"sum of near values", false, false, BF_SUM, BF_F64, KIND_NARROW, 1, 500000, 1, false, false, 0,
      0},
-    {"sum of any values", false, false, BF_SUM, BF_F64, KIND_FULL, 1, 500000, 1, true, false, 0},
-    {"sum in place", false, false, BF_SUM, BF_F32, KIND_CANCEL, 3, 100001, 1, false, true, 0},
-    {"sum of columns", false, false, BF_SUM, BF_F32, KIND_FULL, 2, 9000, 50, false, false, 0},
-    {"sum of short rows", false, false, BF_SUM, BF_F16, KIND_FULL, 2000, 100, 1, false, false, 0},
-    {"sum of integers", false, false, BF_SUM, BF_I64, KIND_EXTREME, 7, 50000, 1, false, false, 0},
-    {"product", false, false, BF_PROD, BF_I32, KIND_EXTREME, 1, 300000, 1, false, false, 0},
-    {"minimum in place", false, false, BF_MIN, BF_F32, KIND_FULL, 1, 900000, 1, true, true, 0},
-    {"maximum", false, false, BF_MAX, BF_U8, KIND_FULL, 100, 300, 5, true, false, 0},
-    {"means of windows", true, false, BF_MEAN, BF_F64, KIND_NARROW, 1, 400000, 1, false, false, 50},
-    {"variances of windows", true, false, BF_VAR, BF_F64, KIND_FULL, 1, 30000, 3, false, false, 9},
+    {"sum of any values", false, false, BF_SUM, BF_F64, KIND_FULL, 1, 500000, 1, true, false, 0, 0},
+    {"sum in place", false, false, BF_SUM, BF_F32, KIND_CANCEL, 3, 100001, 1, false, true, 0, 0},
+    {"sum of columns", false, false, BF_SUM, BF_F32, KIND_FULL, 2, 9000, 50, false, false, 0, 0},
+    {"sum of short rows", false, false, BF_SUM, BF_F16, KIND_FULL, 2000, 100, 1, false, false, 0,
+     0},
+    {"sum of integers", false, false, BF_SUM, BF_I64, KIND_EXTREME, 7, 50000, 1, false, false, 0,
+     0},
+    {"product", false, false, BF_PROD, BF_I32, KIND_EXTREME, 1, 300000, 1, false, false, 0, 0},
+    {"minimum in place", false, false, BF_MIN, BF_F32, KIND_FULL, 1, 900000, 1, true, true, 0, 0},
+    {"maximum", false, false, BF_MAX, BF_U8, KIND_FULL, 100, 300, 5, true, false, 0, 0},
+    {"sum of segments", false, false, BF_SUM, BF_F32, KIND_FULL, 1, 400000, 1, false, false, 0,
+     900},
+    {"sum of short segments", false, false, BF_SUM, BF_I64, KIND_EXTREME, 1, 200000, 1, true, false,
+     0, 3},
+    {"minimum of segments of columns", false, false, BF_MIN, BF_F32, KIND_FULL, 1, 9000, 20, false,
+     false, 0, 40},
+    {"means of windows", true, false, BF_MEAN, BF_F64, KIND_NARROW, 1, 400000, 1, false, false, 50,
+     0},
+    {"variances of windows", true, false, BF_VAR, BF_F64, KIND_FULL, 1, 30000, 3, false, false, 9,
+     0},
     {"sums of long windows", true, false, BF_SUM, BF_F32, KIND_FULL, 1, 90000, 1, false, false,
-     INT64_MAX},
-    {"minima of windows", true, false, BF_MIN, BF_I32, KIND_FULL, 20, 5000, 1, false, false, 64},
-    {"counts of windows", true, true, BF_SUM, BF_F32, KIND_NARROW, 1, 200000, 1, false, false, 30},
+     INT64_MAX, 0},
+    {"minima of windows", true, false, BF_MIN, BF_I32, KIND_FULL, 20, 5000, 1, false, false, 64, 0},
+    {"counts of windows", true, true, BF_SUM, BF_F32, KIND_NARROW, 1, 200000, 1, false, false, 30,
+     0},
 };
 enum { WORKS = sizeof works / sizeof *works };
 
@@ -48,6 +60,7 @@ static bf_rolling_options rolling_options(const work *w) {
 }
 
 static bf_array array_of(const work *w, bf_dtype dtype, void *data) {
+    if (w->segment > 0) return (bf_array){data, dtype, 2, {w->length, w->inner}, {w->inner, 1}};
     return (bf_array){
         data, dtype, 3, {w->outer, w->length, w->inner}, {w->length * w->inner, w->inner, 1}};
 }
@@ -68,11 +81,30 @@ static size_t bytes_of(const work *w, bf_dtype dtype) {
     return bytes;
 }
 
+/* Offsets of segments of so many rows, but for the last one, on the host and the device. */
+static int64_t cuts[1 << 17];
+
+static bf_array cuts_of(const work *w, bf_context *context) {
+    const int64_t n = (w->length + w->segment - 1) / w->segment;
+    for (int64_t i = 0; i <= n; i++) cuts[i] = i < n ? i * w->segment : w->length;
+    return bf_array_of(BF_I64, context == gpu ? (void *)(on_device + SECOND / 2) : cuts, n + 1);
+}
+
+static bf_status enqueue_segments(bf_context *context, const work *w, const bf_array *x,
+                                  const bf_array *to) {
+    const bf_scan_options scan = scan_options(w);
+    const bf_array offsets = cuts_of(w, context);
+    int64_t wrong;
+    return bf_scan_segments_async(context, w->op, x, &offsets, &scan, to,
+                                  context == gpu ? (int64_t *)values_on_device : &wrong);
+}
+
 static bf_status enqueue_work(bf_context *context, const work *w, void *data, void *results) {
     const bf_scan_options scan = scan_options(w);
     const bf_rolling_options rolling = rolling_options(w);
     const bf_array x = array_of(w, w->dtype, data);
     const bf_array to = array_of(w, dtype_of(w), w->in_place ? data : results);
+    if (w->segment > 0) return enqueue_segments(context, w, &x, &to);
     if (w->counts) return bf_rolling_count_async(context, &x, 1, &rolling, &to);
     return w->rolls ? bf_rolling_async(context, w->op, &x, 1, &rolling, &to)
                     : bf_scan_async(context, w->op, &x, 1, &scan, &to);
@@ -84,6 +116,10 @@ static void *results_on_device(const work *w) {
 
 static void new_data(const work *w, uint64_t seed) {
     fill(w->dtype, pinned, elements_of(w), w->kind, seed);
+    if (w->segment == 0) return;
+    const bf_array offsets = cuts_of(w, gpu);
+    assert_cuda(cudaMemcpy(offsets.data, cuts, (size_t)offsets.shape[0] * sizeof *cuts,
+                           cudaMemcpyHostToDevice));
 }
 
 /* Compares results in pinned memory to those of the data there, which it overwrites. */

@@ -159,6 +159,37 @@ TEST(a_scan_on_a_stream_goes_on_or_fails_at_once) {
     check_queued(BF_MIN, BF_F64, (bf_scan_options){.nan = BF_NAN_SKIP}, odd, minima, BF_E_EMPTY);
 }
 
+/* Offsets of 4 rows, the first wrong one of which has this place; -1: all are right. */
+static void check_offsets(const int32_t *cuts, int64_t n, int64_t place, const double *expected) {
+    OWN(bf_context) *c = make_context(NULL, 1);
+    double found[4] = {7, 7, 7, 7}, ones[4] = {1, 1, 1, 1};
+    int64_t wrong = 99;
+    const bf_array x = bf_array_of(BF_F64, ones, 4), to = bf_array_of(BF_F64, found, 4);
+    const bf_array offsets = bf_array_of(BF_I32, (void *)(uintptr_t)cuts, n);
+    const bf_scan_options later = BF_SCAN_OPTIONS(.later = 1);
+    assert_int_equal(bf_scan_segments_async(c, BF_SUM, &x, &offsets, NULL, &to, &wrong), BF_OK);
+    assert_int_equal(wrong, place);
+    assert_memory_equal(found, expected, sizeof found);
+    assert_int_equal(bf_scan_segments_async(c, BF_SUM, &x, &offsets, &later, &to, NULL),
+                     place < 0 ? BF_OK : BF_E_ARGUMENT);
+    assert_memory_equal(found, expected, sizeof found);
+    assert_int_equal(bf_scan_segments_async(c, BF_SUM, &x, &offsets, &later, &to, &wrong),
+                     BF_E_ARGUMENT);
+    assert_int_equal(bf_scan_segments_async(c, BF_SUM, &x, &offsets, NULL, &to, NULL),
+                     BF_E_ARGUMENT);
+}
+
+TEST(segments_on_a_stream_tell_where_offsets_are_wrong) {
+    const double sums[] = {1, 2, 1, 2}, untouched[] = {7, 7, 7, 7};
+    check_offsets((const int32_t[]){0, 2, 2, 4}, 4, -1, sums);
+    check_offsets((const int32_t[]){0, 3, 2, 4}, 4, 2, untouched);
+    check_offsets((const int32_t[]){0, 3, 5, 4}, 4, 2, untouched);
+    check_offsets((const int32_t[]){-1, 3, 4}, 3, 0, untouched);
+    check_offsets((const int32_t[]){1, 3, 4}, 3, 0, untouched);
+    check_offsets((const int32_t[]){0, 3, 3}, 3, 2, untouched);
+    check_offsets((const int32_t[]){0}, 1, 0, untouched);
+}
+
 TEST(what_a_gpu_would_wait_for_is_refused) {
     call c = open_call(2);
     const bf_rolling_options rolling = BF_ROLLING_OPTIONS(.window = 2, .nan = BF_NAN_ERROR);

@@ -71,6 +71,9 @@ bf_status bf_axis_place(bf_axis_call *call, const bf_array *more);
 bf_status bf_axis_prepare(bf_axis_call *call, int64_t longest, bool some_empty);
 /* Reduces rows, whose places the backend reads, into prepared outputs. */
 bf_status bf_axis_reduce_rows(bf_axis_call *call, const bf_rows *rows);
+/* Checks where a call on a stream tells the first place that is wrong: one that fails later has
+ * none. Errors: BF_E_ARGUMENT. */
+bf_status bf_axis_check_wrong(bf_context *context, bool later, const int64_t *wrong);
 /* Ends a prepared call: on success writes its outputs. Returns the status. */
 bf_status bf_axis_finish(bf_axis_call *call, bf_status status);
 

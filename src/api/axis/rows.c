@@ -15,15 +15,19 @@ static bf_status check_shape(const bf_axis_call *call, const bf_array *results) 
                    "the values have not the shape of the array but for the first axis");
 }
 
+bf_status bf_axis_check_wrong(bf_context *context, bool later, const int64_t *wrong) {
+    if (later && wrong != NULL)
+        return bf_fail(context, BF_E_ARGUMENT,
+                       "a call that fails later has no place for what is wrong");
+    if (!later && (wrong == NULL || (uintptr_t)wrong % 8 != 0))
+        return bf_fail(context, BF_E_ARGUMENT, "no place, aligned to 8 bytes, for what is wrong");
+    return BF_OK;
+}
+
 /* On a stream: nothing is copied, and there is a place for what is wrong. */
 static bf_status check_queued(const bf_axis_call *call) {
-    const int64_t *wrong = call->results.wrong;
-    if (call->results.later && wrong != NULL)
-        return bf_fail(call->context, BF_E_ARGUMENT,
-                       "a call that fails later has no place for what is wrong");
-    if (!call->results.later && (wrong == NULL || (uintptr_t)wrong % 8 != 0))
-        return bf_fail(call->context, BF_E_ARGUMENT,
-                       "no place, aligned to 8 bytes, for what is wrong");
+    bf_status status = bf_axis_check_wrong(call->context, call->results.later, call->results.wrong);
+    if (status != BF_OK) return status;
     for (int i = 0; i < BF_AXIS_INPUTS; i++) {
         const bf_array *input = call->inputs[i];
         if (input != NULL && bf_array_count(input) > 0 && !bf_array_is_contiguous(input))

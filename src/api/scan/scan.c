@@ -22,6 +22,7 @@ typedef struct scanning {
     bf_value empty;          /* what the job's options.empty points to */
     bool fresh;              /* after a failure the values may be anything */
     bool queued;             /* a call on a stream */
+    bool goes_on;            /* on a stream: whatever the data are */
     int64_t *words;          /* absorb the array before it is scanned; NULL: nobody asks */
     bf_flat input, output;
     bf_scan_job job;
@@ -29,11 +30,11 @@ typedef struct scanning {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* goes_on: there is always a value for results of nothing. */
-static bf_status read_empty(scanning *s, const bf_value *given, bool goes_on) {
+/* What goes on always has a value for results of nothing. */
+static bf_status read_empty(scanning *s, const bf_value *given) {
     const bf_prefix *p = &s->job.prefix;
     const bf_dtype dtype = p->to == BF_I128 ? BF_I192 : p->to;
-    if ((given == NULL && !goes_on) || p->kind != BF_KIND_EXTREME) return BF_OK;
+    if ((given == NULL && !s->goes_on) || p->kind != BF_KIND_EXTREME) return BF_OK;
     if (given != NULL && given->dtype != dtype)
         return bf_fail(s->context, BF_E_ARGUMENT, "the value for results of nothing is %s: %s",
                        bf_dtype_name(given->dtype), bf_dtype_name(dtype));
@@ -57,10 +58,10 @@ static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
         return bf_fail(context, BF_E_ARGUMENT, "no NaN policy has number %d", (int)o.nan);
     if (o.overflow != BF_OVERFLOW_ERROR && o.overflow != BF_OVERFLOW_WRAP)
         return bf_fail(context, BF_E_ARGUMENT, "overflow of a scan is an error, or wraps");
-    const bool goes_on = s->queued && o.later == 0; /* whatever the data are */
-    if (goes_on && o.nan == BF_NAN_ERROR)
+    s->goes_on = s->queued && o.later == 0;
+    if (s->goes_on && o.nan == BF_NAN_ERROR)
         return bf_fail(context, BF_E_ARGUMENT, BF_LINES_NAN_LATER);
-    if (goes_on) o.overflow = BF_OVERFLOW_WRAP;
+    if (s->goes_on) o.overflow = BF_OVERFLOW_WRAP;
     *p = (bf_prefix){.op = op, .kind = bf_kind_of(op, dtype), .dtype = dtype};
     p->options =
         (bf_reduce_options){.size = sizeof p->options, .nan = o.nan, .overflow = o.overflow};
@@ -72,7 +73,7 @@ static bf_status read_options(scanning *s, bf_reduction op, bf_dtype dtype,
     s->job.exclusive = o.exclusive != 0;
     s->job.reverse = o.reverse != 0;
     s->fresh = o.fresh != 0;
-    return read_empty(s, o.empty, goes_on);
+    return read_empty(s, o.empty);
 }
 
 bf_dtype bf_scan_dtype(bf_reduction op, bf_dtype dtype, const bf_scan_options *options) {
@@ -129,6 +130,11 @@ static bf_status choose_place(scanning *s) {
         status = bf_flat_check_queued(s->context, s->array, "elements");
     if (status == BF_OK && s->queued)
         status = bf_flat_check_queued(s->context, s->values, "values");
+    if (status == BF_OK && s->queued)
+        status = bf_flat_check_queued(s->context, s->offsets, "offsets");
+    const bf_array wrong = bf_array_of(BF_I64, s->job.wrong, 1);
+    if (status == BF_OK && s->queued && s->job.wrong != NULL)
+        status = bf_flat_check_queued(s->context, &wrong, "place of what is wrong");
     return status;
 }
 
@@ -285,16 +291,36 @@ static bf_status read_offsets(scanning *s, int64_t **read) {
                            : status;
 }
 
+/* The place of the first offset that is wrong, of some with one that is. */
+static int64_t find_wrong(const scanning *s, const int64_t *offsets) {
+    const int64_t rows = s->array->shape[0], segments = s->job.segments;
+    for (int64_t i = 0; i <= segments; i++)
+        if (offsets[i] < (i > 0 ? offsets[i - 1] : 0) || offsets[i] > rows) return i;
+    return offsets[0] != 0 ? 0 : segments;
+}
+
+/* Reads the offsets, and tells a call that goes on what is wrong with them. */
+static bf_status read_or_tell(scanning *s, int64_t **read, bool *wrong) {
+    bf_status status = read_offsets(s, read);
+    *wrong = status == BF_E_ARGUMENT && s->goes_on;
+    if (*wrong) status = BF_OK;
+    if (status != BF_OK || !s->goes_on) return status;
+    const int64_t place = *wrong ? find_wrong(s, *read) : -1;
+    return s->context->used->memory->copy(s->context, s->job.wrong, &place, sizeof place);
+}
+
 /* A GPU checks the offsets where they are, if there are rows. */
 static bf_status scan_cut(scanning *s) {
     bf_context *context = s->context;
-    const bool none = s->job.length * s->job.inner == 0;
+    bool none = s->job.length * s->job.inner == 0;
     int64_t *read = NULL;
     bf_flat flat = {.context = context};
     bf_status status = choose_place(s);
     s->job.segments = s->offsets->shape[0] - 1;
     if (status == BF_OK && (none || context->used == &bf_backend_cpu)) {
-        status = read_offsets(s, &read);
+        bool wrong;
+        status = read_or_tell(s, &read, &wrong);
+        none |= wrong;
     } else if (status == BF_OK) {
         status = bf_flat_take(context, context->used, s->offsets->dtype, s->offsets, &flat);
         s->job.offsets = flat.data;
@@ -310,6 +336,8 @@ static bf_status scan_rows(scanning *s, bf_reduction op, const bf_scan_options *
     bf_status status = open_scan(s, op, options);
     if (status == BF_OK) status = set_lines(s, 0);
     if (status == BF_OK) status = bf_axis_check_offsets(s->context, s->offsets);
+    if (status == BF_OK && s->queued)
+        status = bf_axis_check_wrong(s->context, !s->goes_on, s->job.wrong);
     return status == BF_OK ? scan_cut(s) : status;
 }
 
@@ -317,6 +345,16 @@ bf_status bf_scan_segments(bf_context *context, bf_reduction op, const bf_array 
                            const bf_array *offsets, const bf_scan_options *options,
                            const bf_array *values) {
     scanning s = {.context = context, .array = array, .values = values, .offsets = offsets};
+    if (!bf_enter(context)) return BF_E_ARGUMENT;
+    return bf_leave(context, scan_rows(&s, op, options));
+}
+
+bf_status bf_scan_segments_async(bf_context *context, bf_reduction op, const bf_array *array,
+                                 const bf_array *offsets, const bf_scan_options *options,
+                                 const bf_array *values, int64_t *wrong) {
+    scanning s = {.context = context, .array = array, .values = values, .offsets = offsets};
+    s.queued = true;
+    s.job.wrong = wrong;
     if (!bf_enter(context)) return BF_E_ARGUMENT;
     return bf_leave(context, scan_rows(&s, op, options));
 }

@@ -661,9 +661,10 @@ __global__ void __launch_bounds__(THREADS, ways<S>::blocks)
     __shared__ uint32_t ticket;
     __shared__ uint4 room[tile_of<S>::elements * tile_of<S>::widest / sizeof(uint4)];
     typename S::Element *const elements = (typename S::Element *)room;
-    const bool are_long = p.line_tiles > 1;
+    const bool is_chained = p.lag > 0;
     int64_t tile = blockIdx.x;
-    if (are_long) {
+    if (cut && p.board->wrong != 0) return;
+    if (is_chained) {
         if (threadIdx.x == 0) ticket = atomicAdd(&p.board->tickets, 1u);
         __syncthreads();
         tile = (int64_t)ticket - 1;
@@ -674,7 +675,7 @@ __global__ void __launch_bounds__(THREADS, ways<S>::blocks)
     }
     const int64_t scanned = tile - p.lag;
     if (scanned >= 0) fetch_tile<S>(p, place_of<S>(p, scanned), elements);
-    if (are_long && tile < p.tiles) reduce_tile<S, cut>(p, place_of<S>(p, tile));
+    if (is_chained && tile < p.tiles) reduce_tile<S, cut>(p, place_of<S>(p, tile));
     if (scanned >= 0) scan_tile<S, cut>(p, place_of<S>(p, scanned), elements);
 }
 
@@ -684,6 +685,7 @@ template <class S>
 __global__ void __launch_bounds__(THREADS)
     scan_columns(const __grid_constant__ bf_cuda_scan_params p) {
     typedef typename S::Element Element;
+    if (p.board->wrong != 0) return;
     for (int64_t line : bf_cuda_indices<THREADS>(p.outer * p.inner)) {
         start<S> begun = start_of<S>(p, line, 0);
         S s = begun.s;
@@ -701,7 +703,8 @@ __global__ void __launch_bounds__(THREADS)
                 wrong = 0;
             }
             const bool is_first = begins && begun.is_empty;
-            store_bits(p.values, p.to_bytes, at, take_next(p, &s, x, is_first, &wrong));
+            const uint64_t result = take_next(p, &s, x, is_first, &wrong);
+            if (p.values != NULL) store_bits(p.values, p.to_bytes, at, result);
             s.settle();
         }
         tell_wrong(p, wrong, line, p.length - 1);

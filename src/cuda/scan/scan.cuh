@@ -29,7 +29,8 @@ struct alignas(16) bf_cuda_scan_board {
     unsigned tickets;          /* tasks that were begun */
     unsigned long long marked; /* not 0: exact.cu has to scan some line */
     unsigned long long failed; /* the bf_status of a failure of the data */
-    unsigned long long wrong;  /* INT64_MAX less the number of the first wrong offset; 0: none */
+    unsigned long long wrong;  /* INT64_MAX less the number of the first wrong offset; 1: the ends
+                                  alone are wrong; 0: none is, else nothing is scanned */
     int64_t ends[2];           /* the first offset, and the last one */
 };
 
@@ -92,7 +93,8 @@ bf_status bf_cuda_scan_exactly(bf_cuda_call *call, const bf_cuda_scan_params &p)
 bf_status bf_cuda_scan_conclude(bf_cuda_call *call, const unsigned long long *failed,
                                 const bf_prefix &prefix);
 
-/* Reaches the offsets of segments, looks whether they are right, and sets the heads. */
+/* Reaches the offsets of segments, looks whether they are right, and sets the heads. What is wrong
+ * with those of a queued call is told later. */
 bf_status bf_cuda_scan_cut(bf_cuda_call *call, const bf_scan_job *job, bf_cuda_scan_params *p);
 
 /* The numbers of lines, or of segments of each: as bf_scan_job's starts have them. */
