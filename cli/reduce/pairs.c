@@ -34,6 +34,9 @@
     "They are two FILEs of one shape and dtype, or two columns of a table (--column A,B). One "    \
     "FILE may be '-', standard input. Text is read in the dtype of an array beside it; decimals "  \
     "are what is written. With -e they are expressions, as in -e 'log(x), y'."
+#define WEIGHTS                                                                                    \
+    " With --weights all rows are kept in memory, and a row with a NULL in any column is left "    \
+    "out."
 #define MATRIX                                                                                     \
     "\n\nOf three and more columns or FILEs there is a matrix of the results of each two, in one " \
     "pass. With NULLs and --nan skip, each is of the rows where both have a number."
@@ -50,14 +53,15 @@ static const struct {
       TAKES_PAIRS, COMMON, "bitfold dot x.npy y.npy\nbitfold dot --column height,weight table.csv",
       NULL}},
     {BF_COV,
-     {"[OPTIONS] A B", "The covariance of A and B, from exact sums, rounded once. " OPERANDS MATRIX,
-      TAKES_PAIRS | TAKES_DDOF | TAKES_ARRAY, "ddof " COMMON,
+     {"[OPTIONS] A B",
+      "The covariance of A and B, from exact sums, rounded once. " OPERANDS MATRIX WEIGHTS,
+      TAKES_PAIRS | TAKES_DDOF | TAKES_WEIGHTS | TAKES_ARRAY, "ddof weights " COMMON,
       "bitfold cov --ddof 1 x.npy y.npy\nbitfold cov --column height,weight table.csv", NULL}},
     {BF_CORR,
      {"[OPTIONS] A B",
       "Pearson's correlation of A and B, from exact sums, rounded once; NaN where one is "
-      "constant. " OPERANDS MATRIX,
-      TAKES_PAIRS | TAKES_ARRAY, COMMON,
+      "constant. " OPERANDS MATRIX WEIGHTS,
+      TAKES_PAIRS | TAKES_WEIGHTS | TAKES_ARRAY, "weights " COMMON,
       "bitfold corr x.npy y.npy\nbitfold corr --column height,weight table.csv", NULL}},
     {BF_SLOPE,
      {"[OPTIONS] A B",
@@ -73,7 +77,8 @@ typedef struct pairs {
     bf_reduction op;
     int count; /* files */
     rows *inputs, **input;
-    int columns; /* all files have so many together */
+    int columns;   /* all files have so many together */
+    bool weighted; /* the last one has the weights */
     const char **names;
     char **kept; /* names that are to be freed */
     bf_state **states;
@@ -87,6 +92,8 @@ static bool takes_many(bf_reduction op) { return op == BF_COV || op == BF_CORR; 
 static int check_count(const pairs *x) {
     const options *o = x->task.options;
     const char *name = o->files[0];
+    if (x->weighted && x->columns < 3)
+        return fail(EXIT_USAGE, name, "two columns and weights are needed");
     if (x->columns < 2 && o->expression)
         return fail(EXIT_USAGE, NULL, "-e needs two expressions, with a comma between them");
     if (x->columns < 2) {
@@ -94,7 +101,8 @@ static int check_count(const pairs *x) {
         hint("--column A,B takes two columns of a table");
         return EXIT_USAGE;
     }
-    if (x->columns == 2) return o->form == FORM_NPY ? form_check(o, FORMS_OF_TEXT) : EXIT_DONE;
+    if (x->columns - x->weighted == 2)
+        return o->form == FORM_NPY ? form_check(o, FORMS_OF_TEXT) : EXIT_DONE;
     if (!takes_many(x->op))
         return fail(EXIT_USAGE, name, "two columns are needed, not %d", x->columns);
     if (o->save) return fail(EXIT_USAGE, name, "--save takes two columns, not %d", x->columns);
@@ -159,6 +167,34 @@ static bf_status fill_matrix(const pairs *x, bf_value *values, int64_t *counts) 
     return st;
 }
 
+/* Writes the results of columns with weights: of two, one value. */
+static int emit_weighted(pairs *x, bf_value *values) {
+    const options *o = x->task.options;
+    const int k = x->columns - 1;
+    result r = {.file = o->files[0], .columns = x->names, .column_count = k};
+    int64_t *const counts = calloc((size_t)(x->columns * x->columns), sizeof *counts);
+    int code = counts ? weighted_reduce(&x->task, x->op, x->input, x->count, values, &r.info)
+                      : fail_memory(r.file);
+    r.device = bf_context_device(x->task.context);
+    r.seconds = progress_clock() - x->began;
+    r.value = k > 1 ? values[1] : values[0];
+    r.nulls = rows_seen(&x->inputs[0]) - r.info.count;
+    for (int i = 0; counts && i < k * k; i++) counts[i] = r.info.count;
+    const paired_matrix m = {k, values, counts};
+    if (code == EXIT_DONE)
+        code =
+            k > 2 ? paired_put_matrix(&x->task.output, &r, &m) : output_result(&x->task.output, &r);
+    free(counts);
+    return code;
+}
+
+static int reduce_weighted(pairs *x) {
+    bf_value *const values = calloc((size_t)(x->columns * x->columns), sizeof *values);
+    const int code = values ? emit_weighted(x, values) : fail_memory(NULL);
+    free(values);
+    return code;
+}
+
 static int emit_matrix(pairs *x, result *r) {
     const size_t n = (size_t)x->columns * (size_t)x->columns;
     bf_value *const values = malloc(n * sizeof *values);
@@ -193,6 +229,7 @@ static int reduce_columns(pairs *x) {
     if (code != EXIT_DONE) return code;
     code = open_columns(x) ? name_columns(x) : fail_memory(NULL);
     code = ranks_agree(code);
+    if (code == EXIT_DONE && x->weighted) return reduce_weighted(x);
     if (code == EXIT_DONE) code = task_reduce(&x->task, x->op, x->input, x->count, 0, x->states);
     if (code != EXIT_DONE) return code;
     return ranks_agree(emit(x, ranks_sum(rows_seen(&x->inputs[0]))));
@@ -270,6 +307,7 @@ static int run_pairs(const options *o, bf_reduction op) {
     pairs *x = calloc(1, sizeof *x); /* too large for a small stack */
     if (!x) return fail_memory(NULL);
     x->op = op;
+    x->weighted = o->weights && takes_many(op);
     code = open_pairs(x, o->file_count) ? run_task(x, o) : fail_memory(NULL);
     close_pairs(x);
     free(x);
@@ -290,6 +328,34 @@ static int run_listed(options *o, bf_reduction op, const char *weights) {
     *list = both;
     const int code = run_pairs(o, op);
     free(both);
+    return code;
+}
+
+/* Refuses what needs states. */
+static int check_weighted(const options *o) {
+    const char *const with = many_asked(o)       ? "--axis, --offsets or --index"
+                             : o->expression     ? "-e"
+                             : o->checkpoint     ? "--checkpoint"
+                             : o->save           ? "--save"
+                             : ranks_count() > 1 ? "ranks"
+                                                 : NULL;
+    return with ? fail(EXIT_USAGE, NULL, "--weights of pairs do not go with %s", with) : EXIT_DONE;
+}
+
+/* Runs cov or corr with weights: a column of the table, or a file behind the others. */
+static int run_matrix(const options *o, bf_reduction op) {
+    options own = *o;
+    bool file;
+    int code = check_weighted(o);
+    if (code == EXIT_DONE) code = values_is_file(o, o->weights, &file);
+    if (code != EXIT_DONE) return code;
+    if (!file) return run_listed(&own, op, values_column(o->weights));
+    own.files = malloc(((size_t)o->file_count + 1) * sizeof *own.files);
+    if (!own.files) return fail_memory(NULL);
+    memcpy(own.files, o->files, (size_t)o->file_count * sizeof *own.files);
+    own.files[own.file_count++] = (char *)(uintptr_t)o->weights;
+    code = run_pairs(&own, op);
+    free(own.files);
     return code;
 }
 
@@ -320,7 +386,7 @@ int cmd_pairs(int argc, char **argv) {
     while (commands[i].op != op) i++;
     if (!options_parse(&o, argc, argv, &commands[i].usage, &code)) return code;
     code = condition_open(&c, &o);
-    if (code == EXIT_DONE) code = run_pairs(&o, op);
+    if (code == EXIT_DONE) code = o.weights ? run_matrix(&o, op) : run_pairs(&o, op);
     condition_close(c);
     return code;
 }

@@ -1,4 +1,4 @@
-/* From columns that are read in step to states of pairs. */
+/* From columns that are read in step to states of pairs, and to matrices with weights. */
 #ifndef BITFOLD_CLI_REDUCE_TOGETHER_H
 #define BITFOLD_CLI_REDUCE_TOGETHER_H
 
@@ -22,5 +22,11 @@ int together_make_states(const task *t, bf_reduction op, units_form form, int64_
  * and are the caller's even if the call fails. Returns an exit code, having reported the failure.
  */
 int together_absorb(task *t, bf_reduction op, rows *const inputs[], int n, bf_state **states);
+
+/* Keeps the columns of n inputs, of which the last one has the weights, and sets the results of
+ * each two others, in C order, of the rows in which no column is NULL. info: of these rows. values:
+ * room for a result of each two columns. Returns an exit code, having reported the failure. */
+int weighted_reduce(task *t, bf_reduction op, rows *const inputs[], int n, bf_value *values,
+                    bf_state_info *info);
 
 #endif

@@ -23,7 +23,7 @@ class Numbers:
 
     def __init__(self, values):
         fractions = [Fraction(v) for v in values]
-        self.unit = max((f.denominator for f in fractions), default=1)
+        self.unit = math.lcm(*(f.denominator for f in fractions))
         self.ints = [f.numerator * (self.unit // f.denominator) for f in fractions]
         self.sum, self.n = sum(self.ints), len(self.ints)
 
