@@ -93,11 +93,18 @@ void *bf_cuda_workspace_part(bf_context *context, bf_cuda_workspace *w,
 
 /* --- lifetimes --- */
 
-/* Drops an owner. The driver calls it, too, when a graph is destroyed and has run; it may not call
- * CUDA. */
+/* Drops an owner; the last one frees what the host has. The driver calls it, too, when a graph is
+ * destroyed and has run; it may not call CUDA. */
 static void CUDART_CB release_workspace(void *workspace) {
     bf_cuda_workspace *w = (bf_cuda_workspace *)workspace;
-    if (__atomic_sub_fetch(&w->owners, 1, __ATOMIC_ACQ_REL) == 0) free(w);
+    if (__atomic_sub_fetch(&w->owners, 1, __ATOMIC_ACQ_REL) > 0) return;
+    while (w->parts != NULL) {
+        bf_cuda_part *part = w->parts;
+        w->parts = part->next;
+        if (part->kind->bytes > 0) free(part->memory);
+        free(part);
+    }
+    free(w);
 }
 
 /* Returns whether the workspace's graph is destroyed. */
@@ -147,15 +154,14 @@ void bf_cuda_workspaces_sweep(bf_cuda *cuda) {
 }
 
 /* Graphs that are left keep theirs: they may run again, and when they are destroyed the driver lets
- * nobody free memory. */
+ * nobody free memory of a GPU. */
 void bf_cuda_workspaces_close(bf_cuda *cuda) {
-    for (bf_cuda_workspace **at = &cuda->workspaces, *w; (w = *at) != NULL;) {
-        if (w->capture != 0 && !has_ended(w)) {
-            at = &w->next;
-        } else {
-            *at = w->next;
+    for (bf_cuda_workspace *w; (w = cuda->workspaces) != NULL;) {
+        cuda->workspaces = w->next;
+        if (w->capture != 0 && !has_ended(w))
+            release_workspace(w);
+        else
             free_workspace(w);
-        }
     }
 }
 
