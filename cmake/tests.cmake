@@ -129,7 +129,7 @@ foreach(file ${tests})
         bitfold_skip(${test} "needs a CUDA compiler and cmocka")
     endif()
 endforeach()
-foreach(name link nccl processes order) # they use the seam
+foreach(name link link_states nccl processes order) # they use the seam
     if(TARGET gpu_${name})
         target_include_directories(gpu_${name} PRIVATE src)
         set_target_properties(gpu_${name} PROPERTIES LINK_LIBRARIES "")

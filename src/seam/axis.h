@@ -64,6 +64,13 @@ typedef struct bf_results {
 /* Whether results are written whatever the data are. */
 static inline bool bf_results_go_on(const bf_results *r) { return r->queued && !r->later; }
 
+/* The arrays of int64 that are the memory of states. */
+enum { BF_STATES_REACH = 1 + 2 * BF_PARTS_MOST, BF_STATES_ARRAYS = 2 + BF_PARTS_MOST };
+typedef struct bf_states_arrays {
+    int n;
+    int64_t *data[BF_STATES_ARRAYS], counts[BF_STATES_ARRAYS];
+} bf_states_arrays;
+
 /* Errors of all: BF_E_MEMORY, BF_E_DEVICE, BF_E_CANCELLED; of those with rows also BF_E_ARGUMENT
  * (offsets or an index are wrong: bf_axis_wrong_place); of those with results BF_E_NAN, BF_E_EMPTY
  * and BF_E_OVERFLOW. */
@@ -97,6 +104,15 @@ typedef struct bf_axis_backend {
     bf_status (*words)(bf_context *context, void *states, int64_t first, int64_t n, int64_t *words);
     bf_status (*add_words)(bf_context *context, void *states, int64_t first, int64_t n,
                            const int64_t *words);
+
+    /* States that merge as arrays of int64 are added; NULL: there are none. Sets numbers that say
+     * how far their arrays reach. false: these are no such states. */
+    bool (*reach)(const void *states, int64_t reach[BF_STATES_REACH]);
+    /* Lets them reach as far as several that have at most these numbers. Their arrays then have the
+     * same sizes, and room for the sums of BF_LINK_RANKS. */
+    bf_status (*widen)(bf_context *context, void *states, const int64_t reach[BF_STATES_REACH]);
+    /* The counts of elements are the first. */
+    void (*arrays)(const void *states, bf_states_arrays *arrays);
 
     /* States that the CPU alone has; NULL elsewhere. merge, append and add_words: BF_E_STATE if
      * indices do not suit. append merges states whose indices follow. */

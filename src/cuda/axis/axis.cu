@@ -21,4 +21,7 @@ extern const bf_axis_backend bf_cuda_axis_backend = {
     .counts = bf_cuda_states_counts,
     .words = bf_cuda_states_words,
     .add_words = bf_cuda_states_add_words,
+    .reach = bf_cuda_states_reach,
+    .widen = bf_cuda_states_widen,
+    .arrays = bf_cuda_states_arrays,
 };

@@ -16,6 +16,7 @@ enum {
     CHUNK = 1 << 28,       /* rows that are absorbed at a time */
     DEPOSITS = 3,          /* additions of a row to one limb, at most */
     WORDS_BYTES = 1 << 26, /* so many bytes of words are in memory at a time */
+    ABOVE = 1 << 10        /* above all limbs */
 };
 
 struct states {
@@ -306,6 +307,27 @@ bf_status add_words(bf_context *context, states *s, int64_t first, int64_t n,
     return wait(context, status);
 }
 
+/* --- arrays --- */
+
+/* Limbs are carried, and count as added to as often as can be: so sums over ranks may be. */
+bf_status widen_states(bf_context *context, states *s, const int64_t *reach) {
+    bf_cuda_aggregate *a = &s->aggregate;
+    bf_status status = BF_OK;
+    if (reach[0] != 0) status = bf_cuda_aggregate_hold_specials(context, a, s->count, s->count);
+    for (int i = 0; i < a->bands && status == BF_OK; i++)
+        if (reach[2 + 2 * i] > 0)
+            status = bf_cuda_band_widen(context, &a->band[i], s->count, s->count,
+                                        (int)(ABOVE - reach[1 + 2 * i]), (int)reach[2 + 2 * i]);
+    if (status != BF_OK) return status;
+    return check(context, bf_cuda_aggregate_deposit(context, a, s->count, BF_CUDA_BAND_DEPOSITS));
+}
+
+void add_array(bf_states_arrays *arrays, const bf_cuda_buffer *buffer, int64_t count) {
+    if (count == 0) return;
+    arrays->data[arrays->n] = (int64_t *)buffer->memory;
+    arrays->counts[arrays->n++] = count;
+}
+
 } // namespace
 
 /* --- the backend's functions --- */
@@ -410,4 +432,35 @@ bf_status bf_cuda_states_add_words(bf_context *context, void *of, int64_t first,
         return s->is_joint ? bf_cuda_joint_states_add_words(context, &s->joint, first, n, words)
                            : add_words(context, s, first, n, words);
     });
+}
+
+/* Limbs are of 32 bits in int64, so they add; the least keys of extremes do not. */
+bool bf_cuda_states_reach(const void *of, int64_t reach[BF_STATES_REACH]) {
+    const states *s = (const states *)of;
+    const bf_cuda_aggregate *a = &s->aggregate;
+    if (s->is_joint || a->kind == BF_KIND_EXTREME) return false;
+    memset(reach, 0, BF_STATES_REACH * sizeof *reach);
+    reach[0] = a->has_specials;
+    for (int i = 0; i < a->bands; i++) {
+        if (a->band[i].limbs == 0) continue;
+        reach[1 + 2 * i] = ABOVE - a->band[i].first;
+        reach[2 + 2 * i] = a->band[i].first + a->band[i].limbs;
+    }
+    return true;
+}
+
+bf_status bf_cuda_states_widen(bf_context *context, void *of,
+                               const int64_t reach[BF_STATES_REACH]) {
+    states *s = (states *)of;
+    return call(context, [&] { return wait(context, widen_states(context, s, reach)); });
+}
+
+void bf_cuda_states_arrays(const void *of, bf_states_arrays *arrays) {
+    const states *s = (const states *)of;
+    const bf_cuda_aggregate *a = &s->aggregate;
+    arrays->n = 0;
+    add_array(arrays, &s->counts, s->count);
+    add_array(arrays, &a->specials, a->has_specials ? s->count * BF_CUDA_SPECIALS : 0);
+    for (int i = 0; i < a->bands; i++)
+        add_array(arrays, &a->band[i].words, s->count * a->band[i].limbs);
 }

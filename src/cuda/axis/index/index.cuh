@@ -49,6 +49,10 @@ bf_status bf_cuda_states_words(bf_context *context, void *states, int64_t first,
                                int64_t *words);
 bf_status bf_cuda_states_add_words(bf_context *context, void *states, int64_t first, int64_t n,
                                    const int64_t *words);
+bool bf_cuda_states_reach(const void *states, int64_t reach[BF_STATES_REACH]);
+bf_status bf_cuda_states_widen(bf_context *context, void *states,
+                               const int64_t reach[BF_STATES_REACH]);
+void bf_cuda_states_arrays(const void *states, bf_states_arrays *arrays);
 
 enum {
     BF_CUDA_INDEX_THREADS = 256,
