@@ -93,9 +93,9 @@ BF_API bf_status bf_comm_merge_states(bf_comm *comm, bf_state *const states[], i
 BF_API bf_status bf_comm_merge_histogram(bf_comm *comm, bf_histogram *histogram);
 
 /* Merges many states, of one op, dtype and count: every rank gets all of them. Each rank merges a
- * share of them, and so sends and receives about twice the bytes of their saved form, however many
- * ranks there are. On failure the states are as they were. Errors: BF_E_ARGUMENT, BF_E_OVERFLOW
- * (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
+ * share, and so moves about twice the bytes of their saved form, however many ranks there are; GPUs
+ * that are linked add what adds, where it is. On failure the states are as they were. Errors:
+ * BF_E_ARGUMENT, BF_E_OVERFLOW (more than 2^62 elements), BF_E_DEVICE, BF_E_MEMORY, BF_E_COMM. */
 BF_API bf_status bf_comm_merge_many(bf_comm *comm, bf_states *states);
 
 /* Merges quantiles that are in the same pass (order.h): every rank gets what all have absorbed in

@@ -200,8 +200,8 @@ class Comm:
 
     def merge(self, *objects):
         """Merges states, many States, histograms and the passes of Quantiles: each becomes that of the
-        data of all ranks. States travel in one message. Ordered states (argmin, describe, ...) have
-        neighbouring indices: seek()."""
+        data of all ranks. States travel in one message; many States of sums on linked GPUs are added there.
+        Ordered states (argmin, describe, ...) have neighbouring indices: seek()."""
         from . import Histogram, Quantiles, State, States
 
         merges = {
