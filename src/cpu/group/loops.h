@@ -193,7 +193,7 @@ static int64_t LOOP(number)(bf_group_partition *s, const void *ranks, int64_t n,
     if (s->room == 0) return 0;
     if (s->guesses != NULL) return LOOP(number_by_guess)(s, ranks, n, keys, numbers);
     const int64_t done = LOOP(number_by_search)(s, ranks, n, keys, numbers);
-    if (s->guessed && s->size - size <= done / GUESSES_NEW) LOOP(begin_guesses)(s);
+    if (s->guessed && done > 0 && s->size - size <= done / GUESSES_NEW) LOOP(begin_guesses)(s);
     return done;
 }
 

@@ -88,6 +88,14 @@ static ALWAYS_INLINE bool count_special(const bf_accumulator_column *c, size_t s
 
 /* ---- extremes -------------------------------------------------------------------------------- */
 
+/* bf_order_rank, without a branch, which random signs would make slow. */
+static ALWAYS_INLINE int64_t key_of(bf_dtype dtype, uint64_t x) {
+    const int bits = 8 * bf_dtype_bytes(dtype);
+    if (!bf_dtype_is_float(dtype)) return bf_order_rank(dtype, x);
+    const int64_t rank = bf_sign_extend(x, bits);
+    return rank ^ (int64_t)((uint64_t)(rank >> 63) >> (65 - bits));
+}
+
 /* Compares values [i, end). Returns where it stopped. */
 static ALWAYS_INLINE int64_t compare_some(const bf_accumulators *a, const bf_accumulator_column *c,
                                           bf_dtype dtype, bool greatest, unsigned counts,
@@ -106,7 +114,7 @@ static ALWAYS_INLINE int64_t compare_some(const bf_accumulators *a, const bf_acc
             if (counts & BF_COUNT_ROWS) records[b->slots[i] * stride]++;
             continue;
         }
-        int64_t key = bf_order_rank(dtype, x) ^ flip;
+        int64_t key = key_of(dtype, x) ^ flip;
         int64_t *record = &records[b->slots[i] * stride];
         if (counts & BF_COUNT_ROWS) record[0]++;
         record[at] = key < record[at] ? key : record[at];
@@ -464,7 +472,7 @@ static ALWAYS_INLINE void make_keys(bf_dtype dtype, const char *restrict values,
                                     stage *restrict s) {
     const int bytes = bf_dtype_bytes(dtype);
     for (int64_t i = 0; i < n; i++)
-        s->keys[i] = bf_order_rank(dtype, bf_load_bits(values + i * bytes, bytes));
+        s->keys[i] = key_of(dtype, bf_load_bits(values + i * bytes, bytes));
 }
 
 /* ---- joint kinds ----------------------------------------------------------------------------- */

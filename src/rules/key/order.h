@@ -9,7 +9,7 @@
 /* Reverses the order of the negative numbers, so that IEEE bits order as integers; its own inverse.
  */
 BF_RULE int64_t bf_order_flip(int64_t x, int bits) {
-    return x ^ (int64_t)((0 - (uint64_t)(x < 0)) >> (65 - bits));
+    return x < 0 ? x ^ (int64_t)(~(uint64_t)0 >> (65 - bits)) : x;
 }
 
 /* Returns the signed rank of an element that is not NaN, from its bits; and the bits from the rank.
