@@ -42,7 +42,7 @@ struct end_counts {
 struct end_params {
     const void *a, *b; /* b is not used */
     int64_t count;
-    bf_order order;
+    bf_cuda_coding coding;
     int ends;
     uint64_t place[ENDS];
     end_counts *counts;
@@ -58,14 +58,14 @@ template <bf_dtype D> struct EndCounter {
     unsigned before[2], equal[2]; /* a tile's */
 
     template <bool Whole, int Ends>
-    __device__ __forceinline__ void count(const bf_order order, const Operands &e, const Tile &tile,
-                                          int64_t number) {
+    __device__ __forceinline__ void count(const bf_cuda_coding &coding, const Operands &e,
+                                          const Tile &tile, int64_t number) {
 #pragma unroll
         for (int v = 0; v < END_VECTORS; v++) {
             const bf_cuda_elements<E> some(tile.a[v]);
 #pragma unroll
             for (int k = 0; k < Operands::N; k++) {
-                const K x = bf_cuda_place_of<D>(order, some.e[k]);
+                const K x = bf_cuda_place_of<D>(coding, some.e[k]);
                 if (!Whole && !e.holds(Tile::vector(number, v) * Operands::N + k)) continue;
 #pragma unroll
                 for (int i = 0; i < Ends; i++) {
@@ -75,17 +75,17 @@ template <bf_dtype D> struct EndCounter {
             }
         }
     }
-    __device__ __forceinline__ void count_tile(const bf_order order, const Operands &e,
+    __device__ __forceinline__ void count_tile(const bf_cuda_coding &coding, const Operands &e,
                                                int64_t number, bool both) {
         Tile tile;
         tile.load(e, number);
         for (int i = 0; i < 2; i++) before[i] = equal[i] = 0;
         if (!Tile::whole(e, number))
-            count<false, 2>(order, e, tile, number);
+            count<false, 2>(coding, e, tile, number);
         else if (both)
-            count<true, 2>(order, e, tile, number);
+            count<true, 2>(coding, e, tile, number);
         else
-            count<true, 1>(order, e, tile, number);
+            count<true, 1>(coding, e, tile, number);
     }
 };
 
@@ -99,7 +99,7 @@ template <bf_dtype D> __global__ void __launch_bounds__(ENDERS) count_ends(const
         Counter counter;
         for (int k = 0; k < 2; k++) counter.end[k] = (typename Counter::K)p.place[i + k];
         for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) {
-            counter.count_tile(p.order, e, number, i + 1 < p.ends);
+            counter.count_tile(p.coding, e, number, i + 1 < p.ends);
             for (int k = 0; k < 2; k++) {
                 before[k] += counter.before[k];
                 equal[k] += counter.equal[k];
@@ -151,8 +151,7 @@ bf_status count_all_ends(bf_cuda_call *call, end_params e, end_counts *counts) {
 /* Sets *before to the elements that were kept before a bracket. Waits. */
 bf_status count_before(bf_cuda_call *call, int bytes, const bracket_params &p, const board *found,
                        int bracket, int64_t *before) {
-    end_params e = {p.kept, NULL, (int64_t)found->pooled, BF_ASCENDING, 1, {found->low[bracket]},
-                    NULL};
+    end_params e = {p.kept, NULL, (int64_t)found->pooled, {}, 1, {found->low[bracket]}, NULL};
     end_counts counts = {};
     bf_status status = bytes == 4 ? count_all_ends<BF_U32>(call, e, &counts)
                                   : count_all_ends<BF_U64>(call, e, &counts);
@@ -198,7 +197,7 @@ int add_end(end_params *e, uint64_t place) {
 bf_status look_at_ends(bf_cuda_call *call, bf_dtype dtype, const bracket_params &p,
                        const int64_t rank[RANKS], board *found) {
     end_counts counts;
-    end_params e = {p.a, NULL, p.count, p.order, 0, {}, NULL};
+    end_params e = {p.a, NULL, p.count, p.coding, 0, {}, NULL};
     int end_of[ENDS];
     for (int i = 0; i < 2 * p.brackets; i++) {
         end_of[i] = ENDS;

@@ -112,15 +112,15 @@ template <bf_dtype D, int Brackets> struct Keeper {
         return (K)(E)(e ^ (E)p.coding.flip);
     }
     /* Returns whether one of two elements is a NaN. */
-    static __device__ __forceinline__ bool any_nan(E a, E b) {
+    __device__ __forceinline__ bool any_nan(E a, E b) const {
         if (D == BF_F32)
             return isunordered(__uint_as_float((unsigned)a), __uint_as_float((unsigned)b));
         if (D == BF_F64)
             return isunordered(__longlong_as_double((long long)a),
                                __longlong_as_double((long long)b));
-        return bf_cuda_is_nan<D>(a) || bf_cuda_is_nan<D>(b);
+        return bf_cuda_is_nan<D>(p.coding, a) || bf_cuda_is_nan<D>(p.coding, b);
     }
-    static __device__ __forceinline__ bool any_nan(const E (&e)[EACH]) {
+    __device__ __forceinline__ bool any_nan(const E (&e)[EACH]) const {
         bool any = false;
 #pragma unroll
         for (int k = 0; k < EACH; k += 2) any |= any_nan(e[k], e[k + 1]);
@@ -129,7 +129,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
     /* Counts a NaN, and gives it the bits whose place by masks is that of NaNs. */
     __device__ __forceinline__ void place_nan(E &e) {
         const E all = (E) ~(E)0, bits = p.order == BF_DESCENDING_NAN_LAST ? all : (E)(all >> 1);
-        if (!bf_cuda_is_nan<D>(e)) return;
+        if (!bf_cuda_is_nan<D>(p.coding, e)) return;
         e = bits;
         nans++;
     }
@@ -276,7 +276,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
     }
     /* Keeps the positions of those of the first k, which are few. */
     __device__ __forceinline__ void keep_position(const Operands &e, int64_t i) {
-        if (bf_cuda_place_of<D>(p.order, e.element(i)) < width[0])
+        if (bf_cuda_place_of<D>(p.coding, e.element(i)) < width[0])
             keep_if_less((Item)(i - e.before), 0u, 1u);
     }
     __device__ __forceinline__ void keep_positions(const Operands &e, const E (&element)[EACH],
@@ -290,7 +290,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
             const bool hit =
-                place(element[k]) < width[0] || (FLOAT && bf_cuda_is_nan<D>(element[k]));
+                place(element[k]) < width[0] || (FLOAT && bf_cuda_is_nan<D>(p.coding, element[k]));
             hits |= (unsigned)hit << k;
         }
         for (; hits != 0; hits &= hits - 1) {
@@ -340,7 +340,7 @@ template <bf_dtype D, int Brackets> struct Keeper {
             if (INDEXED) {
                 p.numbers[to] = (uint32_t)item;
                 ((K *)p.kept)[to] =
-                    bf_cuda_place_of<D>(p.order, e.element(e.before + (int64_t)item));
+                    bf_cuda_place_of<D>(p.coding, e.element(e.before + (int64_t)item));
             } else {
                 ((K *)p.kept)[to] = (K)item;
             }

@@ -40,7 +40,7 @@ __device__ __forceinline__ bf_cuda_place_type<D> draw(const bracket_params &p, u
                                                       uint64_t seed) {
     const uint64_t n = (uint64_t)p.count, begin = n * i >> bits, end = n * (i + 1) >> bits;
     const uint64_t at = begin + bf_hash_place(bf_hash_mix(seed + i), end - begin);
-    return bf_cuda_place_of<D>(p.order, ((const bf_cuda_bits_type<D> *)p.a)[at]);
+    return bf_cuda_place_of<D>(p.coding, ((const bf_cuda_bits_type<D> *)p.a)[at]);
 }
 
 /* Draws the splitters, and clears the board. Many blocks reach all of the memory sooner than one.

@@ -9,13 +9,13 @@ enum { SEARCH_THREADS = 256, SEARCH_AHEAD = 8, SEARCH_TILE = SEARCH_THREADS * SE
 /* Loads places of elements, by dtype; pairs have two words. */
 template <bf_dtype D> struct loader {
     typedef bf_cuda_place_type<D> place;
-    bf_order order;
+    bf_cuda_coding coding;
     const bf_cuda_bits_type<D> *elements;
 
-    __host__ __device__ loader(bf_order o, const void *e)
-        : order(o), elements((const bf_cuda_bits_type<D> *)e) {}
+    loader(bf_dtype dtype, bf_order order, const void *e)
+        : coding(bf_cuda_coding_of(dtype, order)), elements((const bf_cuda_bits_type<D> *)e) {}
     __device__ __forceinline__ place operator[](int64_t i) const {
-        return bf_cuda_place_of<D>(order, elements[i]);
+        return bf_cuda_place_of<D>(coding, elements[i]);
     }
 };
 
@@ -31,8 +31,7 @@ struct pair_loader {
     bf_order order;
     const uint64_t *elements;
 
-    __host__ __device__ pair_loader(bf_order o, const void *e)
-        : order(o), elements((const uint64_t *)e) {}
+    pair_loader(bf_dtype, bf_order o, const void *e) : order(o), elements((const uint64_t *)e) {}
     __device__ __forceinline__ place operator[](int64_t i) const {
         const uint64_t flip = order == BF_ASCENDING ? 0 : ~(uint64_t)0;
         return {elements[2 * i] ^ flip, elements[2 * i + 1] ^ flip};
@@ -97,8 +96,8 @@ bf_status bf_cuda_search(bf_context *context, bf_dtype dtype, bf_order order, co
         by_loader(dtype, [&](auto l) {
             typedef typename decltype(l)::type L;
             search<L><<<bf_cuda_blocks(context->cuda, m, SEARCH_THREADS), SEARCH_THREADS, 0,
-                        context->cuda->stream>>>(L(order, sorted), n, L(order, wanted), m, right,
-                                                 (int64_t *)out);
+                        context->cuda->stream>>>(L(dtype, order, sorted), n,
+                                                 L(dtype, order, wanted), m, right, (int64_t *)out);
         });
         status = bf_cuda_order_check(context, cudaGetLastError());
     }
@@ -123,7 +122,7 @@ bf_status bf_cuda_is_sorted(bf_context *context, bf_dtype dtype, bf_order order,
             typedef typename decltype(l)::type L;
             find_disorder<L>
                 <<<bf_cuda_blocks(context->cuda, (n - 1) / SEARCH_AHEAD + 1, SEARCH_THREADS),
-                   SEARCH_THREADS, 0, stream>>>(L(order, values), n, found);
+                   SEARCH_THREADS, 0, stream>>>(L(dtype, order, values), n, found);
         });
         if (error == cudaSuccess) error = cudaGetLastError();
         status = bf_cuda_fetch_words(context, error, found, 1, &disorder, "order on a GPU");

@@ -123,10 +123,8 @@ bf_quantile_value make_from_places(const long_lines *s, int i, int64_t numbers,
 }
 
 bool is_nan_place(const bf_cuda_order_array *array, uint64_t place) {
-    if (!bf_dtype_is_float(array->dtype)) return false;
-    return place == bf_cuda_by_dtype(array->dtype, [&](auto d) {
-               return (uint64_t)bf_cuda_nan_place<decltype(d)::value>(array->order);
-           });
+    const bf_cuda_coding coding = bf_cuda_coding_of(array->dtype, array->order);
+    return coding.kind == BF_CUDA_FLOATS && place == coding.nan_place;
 }
 
 /* Stores `results` results of a line, from number `first` on, or refuses the line. *found becomes

@@ -1,5 +1,5 @@
-/* Elements of 4 or 8 bytes as places (rules/key/order.h), and back, by masks that a kernel gets: so
- * one kernel serves all dtypes of a width. */
+/* Elements as places (rules/key/order.h), and back, by masks that a kernel gets: so one kernel
+ * serves all dtypes of a width. */
 #ifndef BF_CUDA_RUNTIME_SORT_CODING_CUH
 #define BF_CUDA_RUNTIME_SORT_CODING_CUH
 
