@@ -31,7 +31,8 @@ template <class S>
 __device__ __forceinline__ start<S> start_of(const bf_cuda_scan_params &p, int64_t line,
                                              int64_t i) {
     if (p.starts == NULL) return {S::none(), 1};
-    return ((const start<S> *)p.starts)[bf_cuda_scan_number(p, line, i)];
+    const start<S> &found = ((const start<S> *)p.starts)[bf_cuda_scan_number(p, line, i)];
+    return {found.s, found.is_empty}; /* not what lies behind them, which nobody has written */
 }
 
 template <class S>
