@@ -294,23 +294,31 @@ static void test_cancelling(void **unused) {
 }
 
 /* Floats of any number of bits and of few exponents: what few of them make lies often in the middle
- * of two results. */
+ * of two results. Of some arrays a third of the elements lies below the others, as far as a dtype
+ * allows: these tell on which side of the middle a result is. Others have but two neighbouring
+ * floats. */
 static void fill_ties(const problem *p, char *to, int64_t n, uint64_t *seed) {
     const size_t bytes = bf_dtype_size(p->m.dtype);
     const uint64_t inf = infinity_bits(p->m.dtype), sign = sign_bit(p->m.dtype);
-    const uint64_t one = inf & inf / 2, step = inf & (0 - inf);
+    const uint64_t one = inf & inf / 2, step = inf & (0 - inf), base = next_random(seed);
+    const bool far_apart = pick(seed, 2), neighbours = !far_apart && pick(seed, 4) == 0;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t low = step >> pick(seed, 53);
-        const uint64_t fraction = next_random(seed) & (step - 1) & ~(low > 0 ? low - 1 : 0);
-        store_bits(to + (size_t)i * bytes, bytes,
-                   (one + step * (uint64_t)pick(seed, 5)) | fraction | (pick(seed, 2) ? sign : 0));
+        uint64_t fraction = next_random(seed) & (step - 1) & ~(low > 0 ? low - 1 : 0);
+        uint64_t exponent = one + step * (uint64_t)pick(seed, 5);
+        if (far_apart && pick(seed, 3) == 0)
+            exponent = step * (uint64_t)pick(seed, (int64_t)(one / step));
+        uint64_t bits = exponent | fraction | (pick(seed, 2) ? sign : 0);
+        if (neighbours) bits = (one | (base & (step - 1))) + (uint64_t)pick(seed, 2);
+        store_bits(to + (size_t)i * bytes, bytes, bits);
     }
 }
 
 static void test_ties(void **unused) {
     (void)unused;
-    for (uint64_t i = 0; i < (is_small() ? 48 : 640); i++) {
-        const int64_t length = 1 + (int64_t)(i / 2 % 8), others = 200 * (1 + (int64_t)(i % 37));
+    for (uint64_t i = 0; i < (is_small() ? 96 : 1280); i++) {
+        const int64_t length = i % 18 < 16 ? 1 + (int64_t)(i / 2 % 8) : 33;
+        const int64_t others = 200 * (1 + (int64_t)(i % 37));
         if (i % 2 == 0)
             check_filled(i, length, others, 0, fill_ties);
         else

@@ -151,11 +151,12 @@ static __device__ __forceinline__ bool bf_cuda_axis_quick_spread(bf_dtype to, bo
 
 /* (n * squares - sum^2) / (n * (n - ddof)), or its root. All that is rounded is less than 2^-99 of
  * n * squares; with what the sums lack, less than `lost` of it. What the divisor lacks as a double,
- * beyond n of 2^26, is taken off the dividend. */
+ * beyond n of 2^26, is taken off the dividend. Elements whose variance is at most `nothing` of
+ * that term are all equal. */
 static __device__ __forceinline__ bool
 bf_cuda_axis_quick_variance(bf_dtype to, bool root, bf_cuda_axis_exactly sum,
                             bf_cuda_axis_exactly squares, int64_t count, int ddof, uint64_t *bits,
-                            double lost = 0x1p-97) {
+                            double lost = 0x1p-97, double nothing = -1) {
     const double n = (double)count, less = (double)(count - ddof), by = n * less;
     const double p = n * squares.high, p_low = fma(n, squares.high, -p) + n * squares.low;
     const double q = sum.high * sum.high;
@@ -163,10 +164,12 @@ bf_cuda_axis_quick_variance(bf_dtype to, bool root, bf_cuda_axis_exactly sum,
     double rest, d = bf_two_sum(p, -q, &rest);
     *bits = 0;
     if (squares.high == 0 || (count == 1 && squares.high < 1e300)) return true;
-    if (!(p > 1e-200 && p < 1e200 && d > p * 0x1p-40)) return false;
-    const double inverse = 1 / by, by_low = fma(n, less, -by);
-    const double low = rest + (p_low - q_low) - d * inverse * by_low;
-    return bf_cuda_axis_quick_spread(to, root, {d, low}, by, inverse, p * inverse * lost, bits);
+    if (!(p > 1e-200 && p < 1e200)) return false;
+    const double inverse = 1 / by, by_low = fma(n, less, -by), low = rest + (p_low - q_low);
+    if (fabs(d + low) <= p * nothing) return true;
+    if (!(d > p * 0x1p-40)) return false;
+    return bf_cuda_axis_quick_spread(to, root, {d, low - d * inverse * by_low}, by, inverse,
+                                     p * inverse * lost, bits);
 }
 
 #endif

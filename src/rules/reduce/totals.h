@@ -163,6 +163,16 @@ BF_RULE void bf_magnitude_square(bf_magnitude *out, const bf_magnitude *x) {
     out->negative = false;
 }
 
+/* x = x - y, where y is no greater. */
+BF_RULE void bf_magnitude_subtract(bf_magnitude *x, const bf_magnitude *y) {
+    bool borrow = false;
+    for (int i = 0; i < BF_TOTALS_WORDS; i++) {
+        uint64_t a = x->word[i], b = y->word[i];
+        x->word[i] = a - b - (borrow ? 1 : 0);
+        borrow = a < b || (borrow && a == b);
+    }
+}
+
 /* Can variances be made of these totals in a bf_magnitude? Each total has 64 bits, and so have n
  * and n - ddof. */
 BF_RULE bool bf_totals_can_spread(const bf_totals *sum, const bf_totals *squares) {
@@ -208,12 +218,7 @@ BF_RULE bf_leading bf_totals_large_spread(const bf_totals *sum, const bf_totals 
         bf_magnitude_shift(&x, x.exponent - square.exponent);
     else
         bf_magnitude_shift(&square, square.exponent - x.exponent);
-    bool borrow = false;
-    for (int i = 0; i < BF_TOTALS_WORDS; i++) {
-        uint64_t a = x.word[i], b = square.word[i];
-        x.word[i] = a - b - (borrow ? 1 : 0);
-        borrow = a < b || (borrow && a == b);
-    }
+    bf_magnitude_subtract(&x, &square);
     return bf_leading_of_magnitude(&x);
 }
 

@@ -11,6 +11,12 @@ struct bf_cuda_axis_moments_f64 {
     static __device__ __forceinline__ double lost(double roundings) {
         return 0x1p-97 + roundings * roundings * 0x1p-104;
     }
+    /* Two f32 that differ do so by at least 2^-24 of the greater one. So if not all of n elements
+     * are equal, n * (sum of squares) less the square of the sum is at least 2^-49 / n of its first
+     * term, and n is at most some 2^12. */
+    static __device__ __forceinline__ double nothing(const bf_cuda_axis_params &p) {
+        return p.element < 8 ? 0x1p-80 : -1;
+    }
     double sum, error, squares, more;
 
     __device__ __forceinline__ void reset() { sum = error = squares = more = 0; }
@@ -46,7 +52,7 @@ struct bf_cuda_axis_moments_f64 {
         y.high = bf_two_sum(squares, more, &y.low);
         if (p.kind == BF_KIND_SQUARES) return find_squares(p, y, lost(roundings), bits);
         if (bf_cuda_axis_quick_variance(p.to, p.op == BF_STD, x, y, count, p.ddof, bits,
-                                        lost(roundings)))
+                                        lost(roundings), nothing(p)))
             return true;
         *bits = 0;
         return count == 1 && fabs(sum) <= 1.7976931348623157e308;

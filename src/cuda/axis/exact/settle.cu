@@ -9,9 +9,10 @@
  * Variances and sums of squares of elements that differ by less than some 2^8 (f32: 2^32) are
  * found in integers of 128 bits: such a result often lies in the middle of two. Of others, two
  * doubles each prove most, of elements that are scaled so that the greatest one is about 1; of a
- * variance, if these cancel, of what the elements have more than the first one. Integers of 256
- * bits settle what these do not, if elements differ by less than some 2^60. The rest stays marked,
- * and is left to by_exponent.cu.
+ * variance, if these cancel, of what the elements have more than the first one. Integers of 576
+ * bits settle what these do not: an element far below the others may tell on which side of the
+ * middle of two a result lies. They hold all f32, and f64 that differ by less than some 2^220. The
+ * rest stays marked, and is left to by_exponent.cu.
  *
  * Some lanes of a warp share a result: all of them ask, and have the first one's answer. */
 #include "cuda/axis/doubles/moments.cuh"
@@ -318,64 +319,6 @@ template <class C> struct descent : elements<C> {
     }
 };
 
-/* Integers to which squares are added: of 128 bits, of numbers of 64. */
-struct narrow_integer {
-    using Size = uint64_t;
-    static constexpr int size_bits = 64;
-    bf_u128 all;
-
-    __device__ __forceinline__ void add(const narrow_integer &x) { all += x.all; }
-    __device__ __forceinline__ void subtract(const narrow_integer &x) { all -= x.all; }
-    __device__ __forceinline__ void multiply(uint64_t n) { all *= n; }
-    static __device__ __forceinline__ narrow_integer square(uint64_t x) { return {(bf_u128)x * x}; }
-    __device__ __forceinline__ narrow_integer other(const group &lanes, int distance) const {
-        return {lanes.other(all, distance)};
-    }
-    __device__ __forceinline__ bf_leading leading(int exponent) const {
-        const int shift = all == 0 ? 0 : 128 - bf_bit_length128(all);
-        return {all << shift, exponent - shift, false};
-    }
-};
-
-/* Integers of 256 bits, for squares of numbers of 128. */
-struct wide_integer {
-    using Size = bf_u128;
-    static constexpr int size_bits = 128;
-    bf_u128 low, high;
-
-    __device__ __forceinline__ void add(const wide_integer &x) {
-        low += x.low;
-        high += x.high + (low < x.low);
-    }
-    __device__ __forceinline__ void subtract(const wide_integer &x) {
-        high -= x.high + (low < x.low);
-        low -= x.low;
-    }
-    __device__ __forceinline__ void multiply(uint64_t n) {
-        const bf_u128 first = (bf_u128)(uint64_t)low * n;
-        const bf_u128 second = (bf_u128)(uint64_t)(low >> 64) * n + (first >> 64);
-        low = second << 64 | (uint64_t)first;
-        high = high * n + (second >> 64);
-    }
-    /* x * x, for x below 2^127 */
-    static __device__ __forceinline__ wide_integer square(bf_u128 x) {
-        const uint64_t low = (uint64_t)x, high = (uint64_t)(x >> 64);
-        const bf_u128 middle = (bf_u128)high * low;
-        wide_integer r = {(bf_u128)low * low, (bf_u128)high * high};
-        r.add({middle << 65, middle >> 63});
-        return r;
-    }
-    __device__ __forceinline__ wide_integer other(const group &lanes, int distance) const {
-        return {lanes.other(low, distance), lanes.other(high, distance)};
-    }
-    __device__ __forceinline__ bf_leading leading(int exponent) const {
-        if (high == 0) return narrow_integer{low}.leading(exponent);
-        const int up = 128 - bf_bit_length128(high);
-        const bf_u128 bits = up == 0 ? high : high << up | low >> (128 - up);
-        return {bits, exponent + 128 - up, (low << up) != 0};
-    }
-};
-
 /* Their variance, the sum of their squares, or the root of one. */
 template <class C> struct spread : elements<C> {
     using Value = typename C::Value;
@@ -406,24 +349,42 @@ template <class C> struct spread : elements<C> {
         return e.top - e.unit + bf_bit_length((uint64_t)n);
     }
 
-    /* Do elements differ from the first one? Are some no numbers? */
+    /* What a first look tells. */
     struct signs {
-        bool differ, no_numbers;
+        bool differ;     /* some element differs from the first one */
+        bool no_numbers; /* some are no numbers */
+        bool tiny;       /* a square is less than doubles hold */
     };
-    __device__ signs look_quickly(double origin) const {
-        int seen = 0;
+    /* Unless a kernel before has tried doubles, it adds them up, too. */
+    __device__ signs look_quickly(double origin, bf_cuda_axis_moments_f64 *sums) const {
+        bool differ = false, tiny = false;
         double zero = 0;
+        sums->reset();
         each_value([&](Value v) {
-            zero = fma((double)v, 0.0, zero);
-            if (v != origin) seen = 1;
+            const double x = (double)v;
+            zero = fma(x, 0.0, zero);
+            differ = differ || x != origin;
+            if (p.direct) return;
+            tiny = tiny || (x * x == 0 && x != 0);
+            sums->add(x);
         });
-        if (zero != 0) seen |= 2;
+        int seen = differ | (int)(zero != 0) << 1 | (int)tiny << 2;
         lanes.join([&](int d) { seen |= (int)lanes.other((uint64_t)seen, d); });
-        return {(seen & 1) != 0, (seen & 2) != 0};
+        return {(seen & 1) != 0, (seen & 2) != 0, (seen & 4) != 0};
     }
     __device__ bool is_root() const { return p.op == BF_STD || p.op == BF_NORM; }
     static __device__ double power(int exponent) {
         return __hiloint2double((1023 + exponent) << 20, 0);
+    }
+    /* From sums of elements times 2^scale, of which each lane has some. */
+    __device__ bool prove(bf_cuda_axis_moments_f64 sums, int scale, uint64_t *bits) const {
+        lanes.join([&](int d) {
+            bf_cuda_axis_moments_f64 other;
+            other.set_other(sums, lanes.mask, d);
+            sums.merge(other);
+        });
+        return lanes.first(sums.find(p, n, n, bits) &&
+                           bf_cuda_axis_scale(p.to, is_root() ? -scale : -2 * scale, bits));
     }
     /* From the elements less `origin`, if these are doubles, the greatest of which has the exponent
      * `most`. Scaling cuts off less than 2^-1000 of the squares. */
@@ -434,13 +395,7 @@ template <class C> struct spread : elements<C> {
         bf_cuda_axis_moments_f64 sums;
         sums.reset();
         each_value([&](Value v) { sums.add(((double)v - origin) * first * second); });
-        lanes.join([&](int d) {
-            bf_cuda_axis_moments_f64 other;
-            other.set_other(sums, lanes.mask, d);
-            sums.merge(other);
-        });
-        return lanes.first(sums.find(p, n, n, bits) &&
-                           bf_cuda_axis_scale(p.to, is_root() ? -scale : -2 * scale, bits));
+        return prove(sums, scale, bits);
     }
     __device__ bool prove_from(double origin, uint64_t *bits) const {
         int most = 0;
@@ -453,39 +408,91 @@ template <class C> struct spread : elements<C> {
         });
         return prove_scaled(origin, lanes.most(rounds ? INT_MAX : most) >> 20, bits);
     }
-    /* Their sum of squares, or n times that less the square of their sum, exactly. */
-    template <class Integer> __device__ bf_leading find_exactly(int unit) const {
-        using Size = typename Integer::Size;
-        Size sum = 0;
-        Integer squares = {};
+    /* Calls visit(magnitude in units of 2^unit, less what is below; how far up it lies; whether it
+     * is negative). */
+    template <class Visit>
+    __device__ __forceinline__ void each_unit(int unit, const Visit &visit) const {
         each_value([&](Value v) {
             const magnitude x = decode(v);
             const int up = x.place - unit;
-            const Size size = up >= 0 ? (Size)x.m << min(up, Integer::size_bits - 1)
-                                      : (Size)(x.m >> min(-up, 63));
-            sum += x.negative ? 0 - size : size;
-            squares.add(Integer::square(size));
+            visit(up >= 0 ? x.m : x.m >> min(-up, 63), max(up, 0), x.negative);
+        });
+    }
+    /* Their sum of squares, or n times that less the square of their sum, exactly: in 128 bits, if
+     * the sum has 64. */
+    __device__ bf_leading find_narrow(int unit) const {
+        uint64_t sum = 0;
+        bf_u128 squares = 0;
+        bool negative;
+        each_unit(unit, [&](uint64_t m, int up, bool is_negative) {
+            const uint64_t size = m << min(up, 63);
+            sum += is_negative ? 0 - size : size;
+            squares += (bf_u128)size * size;
         });
         lanes.join([&](int d) {
             sum += lanes.other(sum, d);
-            squares.add(squares.other(lanes, d));
+            squares += lanes.other(squares, d);
         });
         if (p.kind == BF_KIND_MOMENTS) {
-            squares.multiply((uint64_t)n);
-            squares.subtract(Integer::square(sum >> (Integer::size_bits - 1) != 0 ? 0 - sum : sum));
+            if ((int64_t)sum < 0) sum = 0 - sum;
+            squares = squares * (uint64_t)n - (bf_u128)sum * sum;
         }
-        return squares.leading(2 * unit);
+        return bf_leading_of_i128((bf_i128)squares, 2 * unit, &negative);
     }
-    /* Most results that are settled lie in the middle of two: of few bits, which narrow integers
-     * hold. n times the squares is less than the square of 2^room, times n. */
+    /* x += m * 2^up, or x -= that, modulo 2^576 */
+    static __device__ void add_to(bf_magnitude *x, bf_u128 m, int up, bool negative) {
+        const int rest = up % 64;
+        uint64_t part[3] = {(uint64_t)(m << rest), (uint64_t)(m << rest >> 64),
+                            rest == 0 ? 0 : (uint64_t)(m >> (128 - rest))};
+        bf_u128 sum = negative; /* what is carried */
+        for (int k = 0, i = up / 64; i < BF_TOTALS_WORDS; k++, i++) {
+            const uint64_t more = k < 3 ? part[k] : 0;
+            sum += (bf_u128)x->word[i] + (negative ? ~more : more);
+            x->word[i] = (uint64_t)sum;
+            sum >>= 64;
+        }
+    }
+    __device__ void join(bf_magnitude *x) const {
+        lanes.join([&](int d) {
+            bf_u128 sum = 0;
+            for (int i = 0; i < BF_TOTALS_WORDS; i++) {
+                sum += (bf_u128)x->word[i] + lanes.other(x->word[i], d);
+                x->word[i] = (uint64_t)sum;
+                sum >>= 64;
+            }
+        });
+    }
+    /* Finds it in 576 bits. */
+    __device__ bf_leading find_long(int unit) const {
+        bf_magnitude sum = {}, squares = {}, square;
+        each_unit(unit, [&](uint64_t m, int up, bool is_negative) {
+            add_to(&sum, m, up, is_negative);
+            add_to(&squares, (bf_u128)m * m, 2 * up, false);
+        });
+        join(&squares);
+        squares.exponent = 2 * unit;
+        if (p.kind == BF_KIND_MOMENTS) {
+            join(&sum);
+            if ((int64_t)sum.word[BF_TOTALS_WORDS - 1] < 0) bf_magnitude_negate(sum.word);
+            bf_magnitude_square(&square, &sum);
+            bf_magnitude_multiply(&squares, (uint64_t)n);
+            bf_magnitude_subtract(&squares, &square);
+        }
+        return bf_leading_of_magnitude(&squares);
+    }
+    /* Most results that are settled lie in the middle of two: of few bits, which 128 hold. n times
+     * the squares is less than the square of 2^room. */
     __device__ bool find(uint64_t *bits) const {
         const bool moments = p.kind == BF_KIND_MOMENTS;
         const bf_format f = bf_format_of(p.to);
         const double origin = (double)C::value(p, *this->from);
-        if (moments) {
-            const signs s = look_quickly(origin);
+        if (moments || !p.direct) {
+            bf_cuda_axis_moments_f64 sums;
+            const signs s = look_quickly(origin, &sums);
             *bits = s.no_numbers || n <= p.ddof ? bf_format_nan(f) : 0;
-            if (s.no_numbers ? p.nan == BF_NAN_PROPAGATE : n <= p.ddof || !s.differ) return true;
+            if (moments && (s.no_numbers ? p.nan == BF_NAN_PROPAGATE : n <= p.ddof || !s.differ))
+                return true;
+            if (!p.direct && !s.tiny && prove(sums, 0, bits)) return true;
         }
         const extent e = look();
         if (e.top >= INFINITE) {
@@ -494,13 +501,12 @@ template <class C> struct spread : elements<C> {
         }
         *bits = 0;
         if (e.top == ZEROS) return true;
-        const bool is_narrow = 2 * room(e) + bf_bit_length((uint64_t)n) <= 127;
+        const bool is_narrow = room(e) <= 63;
         if (!is_narrow &&
             (prove_scaled(0, e.top + 1022, bits) || (moments && prove_from(origin, bits))))
             return true;
-        if (room(e) > 127) return false;
-        const bf_leading x =
-            is_narrow ? find_exactly<narrow_integer>(e.unit) : find_exactly<wide_integer>(e.unit);
+        if (2 * room(e) > 64 * BF_TOTALS_WORDS) return false;
+        const bf_leading x = is_narrow ? find_narrow(e.unit) : find_long(e.unit);
         *bits = bf_spread_round(x, moments ? n : 1, moments ? p.ddof : 0, is_root(), f);
         return true;
     }
