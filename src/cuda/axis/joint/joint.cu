@@ -42,15 +42,8 @@ int64_t units_of(const bf_cuda_joint_params &q) {
     return batch + elements / BF_CUDA_JOINT_GIANT + 1;
 }
 
-/* Threads that make results. */
-int64_t finishers(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    const int64_t most = (int64_t)BF_CUDA_JOINT_FINISHERS * cuda->multiprocessors;
-    return bf_cuda_most(bf_cuda_least(most, batch_of(q) + BF_CUDA_JOINT_FINISHERS),
-                        q.blocks * BF_CUDA_JOINT_PENDING);
-}
-
 /* Divides memory, or, of NULL, returns its bytes. */
-size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
+size_t divide(bf_cuda_joint_params *q, char *memory) {
     const int64_t batch = batch_of(*q);
     char *next = memory;
     const auto part = [&](int64_t n, size_t each) {
@@ -58,11 +51,11 @@ size_t divide(const bf_cuda *cuda, bf_cuda_joint_params *q, char *memory) {
     };
     q->board = (bf_cuda_joint_board *)part(1, sizeof *q->board);
     q->marks = (unsigned *)part(batch / 32 + 1, sizeof *q->marks);
-    q->left = (unsigned *)part(batch / 32 + 1, sizeof *q->left);
     q->sums = (bf_cuda_joint::level_sum *)part(batch * q->levels, sizeof *q->sums);
     q->units = (bf_cuda_joint_unit *)part(units_of(*q), sizeof *q->units);
     q->shorts = (int64_t *)part(batch, sizeof *q->shorts);
-    q->numbers = (bf_signed *)part(finishers(cuda, *q) * BF_JOINT_ROOM, sizeof *q->numbers);
+    q->numbers =
+        (bf_signed *)part(q->blocks * BF_CUDA_JOINT_PENDING * BF_JOINT_ROOM, sizeof *q->numbers);
     return (size_t)(next - memory);
 }
 
@@ -90,14 +83,11 @@ cudaError_t enqueue_batch(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     cudaError_t error = clear(cuda, (char *)q.board + counters, sizeof *q.board - counters);
     if (error == cudaSuccess)
         error = clear(cuda, q.marks, (size_t)(n / 32 + 1) * sizeof *q.marks, windows ? 0 : 0xff);
-    if (error == cudaSuccess && windows)
-        error = clear(cuda, q.left, (size_t)(n / 32 + 1) * sizeof *q.left);
     if (error == cudaSuccess && windows && !q.direct)
         error = clear(cuda, q.sums, (size_t)(n * q.levels) * sizeof *q.sums);
     if (error == cudaSuccess && windows) error = bf_cuda_joint_launch_windows(cuda, q);
-    if (error == cudaSuccess) error = bf_cuda_joint_launch_limbs(cuda, q);
-    if (error == cudaSuccess && windows && !q.direct) error = bf_cuda_joint_launch_finish(cuda, q);
-    return error;
+    if (error == cudaSuccess && windows && !q.direct) error = bf_cuda_joint_launch_proof(cuda, q);
+    return error == cudaSuccess ? bf_cuda_joint_launch_limbs(cuda, q) : error;
 }
 
 cudaError_t enqueue_all(const bf_cuda *cuda, bf_cuda_joint_params *q) {
@@ -131,9 +121,8 @@ bf_status bf_cuda_axis_enqueue_joint(bf_context *context, const bf_cuda_axis_par
         (BF_CUDA_JOINT_SLOTS + q.blocks * BF_CUDA_JOINT_PENDING) * bf_cuda_joint_words(parts);
     q.words = (int64_t *)bf_cuda_workspace_part(context, workspace, &words_part,
                                                 (size_t)words * sizeof *q.words);
-    void *memory =
-        bf_cuda_workspace_part(context, workspace, &scratch_part, divide(cuda, &q, NULL));
+    void *memory = bf_cuda_workspace_part(context, workspace, &scratch_part, divide(&q, NULL));
     if (q.words == NULL || memory == NULL) return BF_E_MEMORY;
-    (void)divide(cuda, &q, (char *)memory);
+    (void)divide(&q, (char *)memory);
     return bf_cuda_check(context, enqueue_all(cuda, &q), "sums of powers and of pairs");
 }

@@ -5,9 +5,10 @@
  *   windows.cu  adds elements in windows (reduce/joint/windows.cuh), the same of the whole call. A
  *               result of which some element does not fit is marked. A lane that has all elements
  *               of a short one makes it at once; what it does not prove is marked.
- *   limbs.cu    takes the results that are marked in limbs (reduce/joint/limbs.cuh).
- *   finish.cu   makes the other results of the sums, in doubles where these prove it
- *               (estimate.cuh), else by the rules.
+ *   prove.cu    makes the other results of the sums, in doubles where these prove it
+ *               (estimate.cuh), else marks them.
+ *   limbs.cu    takes the results that are marked in limbs (reduce/joint/limbs.cuh), and makes
+ *               them by the rules, if doubles still do not prove them.
  *
  * Which way a result went does not show in it. */
 #ifndef BF_CUDA_AXIS_JOINT_JOINT_CUH
@@ -48,7 +49,6 @@ struct bf_cuda_joint_params {
     bf_cuda_joint::level_sum
         *sums;       /* each level's of all results of the batch, one after another */
     unsigned *marks; /* a bit for each result of the batch */
-    unsigned *left;  /* a bit for each that doubles do not prove */
     bf_cuda_joint_unit *units;
     int64_t *shorts;    /* marked results of few elements */
     int64_t blocks;     /* blocks of limbs.cu */
@@ -59,11 +59,10 @@ struct bf_cuda_joint_params {
 enum {
     BF_CUDA_JOINT_GIANT = 1 << 16, /* elements of a unit */
     BF_CUDA_JOINT_SLOTS = 1024,
-    BF_CUDA_JOINT_SHORT = 512,      /* elements of a result that has a lane's column of limbs */
-    BF_CUDA_JOINT_OWN = 64,         /* elements of a segment that a lane takes alone */
-    BF_CUDA_JOINT_PENDING = 32,     /* results that a block of limbs.cu makes at a time */
-    BF_CUDA_JOINT_LIMBS_BLOCKS = 2, /* so many share a multiprocessor */
-    BF_CUDA_JOINT_FINISHERS = 64    /* threads that make results on a multiprocessor */
+    BF_CUDA_JOINT_SHORT = 512,     /* elements of a result that has a lane's column of limbs */
+    BF_CUDA_JOINT_OWN = 64,        /* elements of a segment that a lane takes alone */
+    BF_CUDA_JOINT_PENDING = 32,    /* results that a block of limbs.cu makes at a time */
+    BF_CUDA_JOINT_LIMBS_BLOCKS = 2 /* so many share a multiprocessor */
 };
 
 /* Words of a state, and a ticket. */
@@ -121,7 +120,7 @@ static __device__ void bf_cuda_joint_write(const bf_cuda_axis_params &p, int64_t
 /* The kernels, each of a batch; the first one is of the call. */
 cudaError_t bf_cuda_joint_launch_choice(const bf_cuda *cuda, const bf_cuda_joint_params &q);
 cudaError_t bf_cuda_joint_launch_windows(const bf_cuda *cuda, const bf_cuda_joint_params &q);
+cudaError_t bf_cuda_joint_launch_proof(const bf_cuda *cuda, const bf_cuda_joint_params &q);
 cudaError_t bf_cuda_joint_launch_limbs(const bf_cuda *cuda, const bf_cuda_joint_params &q);
-cudaError_t bf_cuda_joint_launch_finish(const bf_cuda *cuda, const bf_cuda_joint_params &q);
 
 #endif
