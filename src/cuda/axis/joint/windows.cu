@@ -258,20 +258,20 @@ cudaError_t launch_of_variant(const bf_cuda *cuda, const bf_cuda_joint_params &q
     return launch_resident(cuda, add_in_windows<Source, Kind, Variant>, shared, many, q);
 }
 
-template <class Source, bf_kind Kind>
-cudaError_t launch_of_kind(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
-    constexpr int first = Source::first;
-    cudaError_t error = launch_of_variant<Source, Kind, first>(cuda, q);
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 1>(cuda, q);
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first + 2>(cuda, q);
+/* Each variant that is tried, from this one on. */
+template <class Source, bf_kind Kind, int Variant>
+cudaError_t launch_from(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
+    const cudaError_t error = launch_of_variant<Source, Kind, Variant>(cuda, q);
+    if constexpr (Variant + 1 < Source::first + Source::tried)
+        if (error == cudaSuccess) return launch_from<Source, Kind, Variant + 1>(cuda, q);
     return error;
 }
 
 template <class Source> cudaError_t launch_of(const bf_cuda *cuda, const bf_cuda_joint_params &q) {
     switch (q.axis.kind) {
-    case BF_KIND_POWERS: return launch_of_kind<Source, BF_KIND_POWERS>(cuda, q);
-    case BF_KIND_COMOMENTS: return launch_of_kind<Source, BF_KIND_COMOMENTS>(cuda, q);
-    default: return launch_of_kind<Source, BF_KIND_WEIGHTED>(cuda, q);
+    case BF_KIND_POWERS: return launch_from<Source, BF_KIND_POWERS, Source::first>(cuda, q);
+    case BF_KIND_COMOMENTS: return launch_from<Source, BF_KIND_COMOMENTS, Source::first>(cuda, q);
+    default: return launch_from<Source, BF_KIND_WEIGHTED, Source::first>(cuda, q);
     }
 }
 

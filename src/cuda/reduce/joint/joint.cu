@@ -281,14 +281,19 @@ cudaError_t launch_of_variant(const joint_call *c) {
                            p);
 }
 
-template <class Source, bf_kind Kind> cudaError_t launch_of_kind(const joint_call *c) {
-    constexpr int first = first_of<Source>(Kind);
-    choose_windows<Source><<<1, BF_CUDA_WARP, 0, c->context->cuda->stream>>>(c->params);
-    cudaError_t error = cudaGetLastError();
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, first>(c);
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, Source::first + 1>(c);
-    if (error == cudaSuccess) error = launch_of_variant<Source, Kind, Source::first + 2>(c);
+/* Each variant that is tried, after number Tried - 1. */
+template <class Source, bf_kind Kind, int Tried> cudaError_t launch_from(const joint_call *c) {
+    constexpr int variant = Tried == 0 ? first_of<Source>(Kind) : Source::first + Tried;
+    const cudaError_t error = launch_of_variant<Source, Kind, variant>(c);
+    if constexpr (Tried + 1 < Source::tried)
+        if (error == cudaSuccess) return launch_from<Source, Kind, Tried + 1>(c);
     return error;
+}
+
+template <class Source, bf_kind Kind> cudaError_t launch_of_kind(const joint_call *c) {
+    choose_windows<Source><<<1, BF_CUDA_WARP, 0, c->context->cuda->stream>>>(c->params);
+    const cudaError_t error = cudaGetLastError();
+    return error == cudaSuccess ? launch_from<Source, Kind, 0>(c) : error;
 }
 
 template <class Source> cudaError_t launch_of(const joint_call *c) {

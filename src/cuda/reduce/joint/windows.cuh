@@ -77,14 +77,14 @@ struct windows {
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* Elements as doubles. is_wide: their products may need two. checked: products of four may leave
- * the range of doubles. Three variants of windows are tried, from `first` on. Those of a long array
- * have `spare` bits to spare. One number around 0 in 2^k is 2^k times less than others, so that
- * 2^(1 - spare) of its chunks do not fit; that costs less than one level more. */
-enum { TRIED = 3 };
+ * the range of doubles. Some variants of windows are tried, from `first` on: of f64, which most of
+ * the bits are of, all; of f32 two; integers, and other floats of up to 80 binades, fit one. Those
+ * of a long array have `spare` bits to spare. One number around 0 in 2^k is 2^k times less than
+ * others, so that 2^(1 - spare) of its chunks do not fit; that costs less than one level more. */
 struct of_f64 {
     typedef double Element;
     static constexpr bool is_wide = true, checked = true;
-    static constexpr int first = 1, spare = 10;
+    static constexpr int first = 1, tried = 3, spare = 10;
     static __device__ __forceinline__ double at(bf_dtype, const void *x, int64_t i) {
         return ((const double *)x)[i];
     }
@@ -92,14 +92,14 @@ struct of_f64 {
 struct of_f32 {
     typedef float Element;
     static constexpr bool is_wide = false, checked = false;
-    static constexpr int first = 0, spare = 7;
+    static constexpr int first = 0, tried = 2, spare = 7;
     static __device__ __forceinline__ double at(bf_dtype, const void *x, int64_t i) {
         return (double)((const float *)x)[i];
     }
 };
 struct of_others {
     static constexpr bool is_wide = true, checked = false;
-    static constexpr int first = 1, spare = 10;
+    static constexpr int first = 1, tried = 1, spare = 10;
     static __device__ __forceinline__ double at(bf_dtype dtype, const void *x, int64_t i) {
         switch (dtype) {
 #define BF_X(id, ...)                                                                              \
@@ -350,7 +350,7 @@ static __device__ void choose(bf_kind kind, bf_dtype dtype, int first, bf_extent
     b = bf_cuda_extent_warp(b);
     if (threadIdx.x % BF_CUDA_WARP != 0) return;
     chosen->variant = first;
-    for (int next = Source::first + 1; next < Source::first + TRIED; next++) {
+    for (int next = Source::first + 1; next < Source::first + Source::tried; next++) {
         if (place(kind, parts, a, b, below, chosen->variant, chosen->bottom)) return;
         chosen->variant = next;
     }
