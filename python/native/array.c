@@ -337,9 +337,10 @@ static void delete_tensor(native_managed *managed) {
 
 /* The tensor owns the memory until it is deleted, whatever else is done with x. */
 static bool read_tensor(const native_module *module, const native_lock *lock, PyObject *x,
-                        native_array *array) {
+                        bool detached, native_array *array) {
     array->kind = NATIVE_TENSOR;
-    if (says_yes(x, module->is_neg, true) || says_yes(x, module->requires_grad, false))
+    if (says_yes(x, module->is_neg, true) ||
+        (!detached && says_yes(x, module->requires_grad, false)))
         return false;
     if (array->table->managed_of(x, &array->managed) != 0) {
         PyErr_Clear(); /* Python says what is wrong */
@@ -397,7 +398,7 @@ static bool is_plain(const native_module *module, const PyTypeObject *type) {
     return false;
 }
 
-bool native_read_array(native_module *module, const native_lock *lock, PyObject *x,
+bool native_read_array(native_module *module, const native_lock *lock, PyObject *x, bool detached,
                        native_array *array) {
     PyTypeObject *type = Py_TYPE(x);
     array->gpu = NATIVE_HOST;
@@ -408,7 +409,7 @@ bool native_read_array(native_module *module, const native_lock *lock, PyObject 
     if (is_of_numpy(module, type)) return read_numpy(module, x, array);
     if (PyErr_Occurred()) return false;
     array->table = table_of(module, type);
-    if (array->table != NULL) return read_tensor(module, lock, x, array);
+    if (array->table != NULL) return read_tensor(module, lock, x, detached, array);
     return is_ndarray(module, "cupy", &module->cupy, type) && read_cupy(module, x, array);
 }
 
@@ -490,7 +491,7 @@ static bool read_for_view(native_module *module, PyObject *x, native_array *arra
     native_lock *lock = native_default_lock(module);
     if (lock == NULL || lock->context == NULL) return false;
     native_acquire(lock);
-    const bool is_read = read_tensor(module, lock, x, array);
+    const bool is_read = read_tensor(module, lock, x, false, array);
     native_release(lock);
     return is_read;
 }

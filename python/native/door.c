@@ -63,9 +63,10 @@ static bool run(native_call *c) {
 static bool read_arrays(native_call *c) {
     PyObject *second = is_given(c, WEIGHTS) ? c->given[WEIGHTS] : c->given[SECOND];
     PyObject *const given[] = {c->given[FIRST], second};
+    const bool detached = c->function->keysets == Py_None;
     for (int i = 0; i < 2 && given[i] != NULL; i++) {
         c->count = i + 1;
-        if (!native_read_array(c->module, c->lock, given[i], &c->arrays[i])) return false;
+        if (!native_read_array(c->module, c->lock, given[i], detached, &c->arrays[i])) return false;
     }
     return true;
 }

@@ -39,7 +39,7 @@ static PyObject *vectorcall(PyObject *self, PyObject *const *given, size_t flagg
                             PyObject *names) {
     const native_function *function = (const native_function *)self;
     const Py_ssize_t count = (Py_ssize_t)(flagged & (SIZE_MAX >> 1)); /* the top bit is a flag */
-    const Py_ssize_t first = function->keysets != NULL;
+    const Py_ssize_t first = function->keysets != NULL && function->keysets != Py_None;
     PyObject *result = NULL;
     if (first == 0 || (count > 0 && is_plain_call(function, given[0])))
         result = native_try(function, given + first, count - first, names);
@@ -82,9 +82,11 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *named
         PyErr_SetString(PyExc_TypeError, "Function(module, function, row, choice, keysets)");
         return NULL;
     }
-    if (!PyArg_ParseTuple(arguments, "O!Osi|O!", &PyModule_Type, &owner, &python, &name, &choice,
-                          &PySet_Type, &keysets))
+    if (!PyArg_ParseTuple(arguments, "O!Osi|O", &PyModule_Type, &owner, &python, &name, &choice,
+                          &keysets))
         return NULL;
+    if (keysets != NULL && keysets != Py_None && !PySet_Check(keysets))
+        return PyErr_Format(PyExc_TypeError, "keysets: a set, or None");
     const struct native_row *row = native_row_of(name);
     if (row == NULL) return PyErr_Format(PyExc_ValueError, "no row is called %s", name);
     native_function *function = (native_function *)PyType_GenericAlloc(type, 0);
@@ -123,9 +125,9 @@ static PyMemberDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "Function(module, function, row, choice, keysets=None)\n\nA function, behind the door of "
-     "a row. keysets: the numbers\nof dispatch keys with which a kernel of PyTorch's for "
-     "autograd has\nnothing else to do."},
+     "Function(module, function, row, choice[, keysets])\n\nA function, behind the door of a "
+     "row. keysets: of a kernel of PyTorch's for a backend None; of one\nfor autograd the "
+     "numbers of sets of dispatch keys with which nothing else is left to do."},
     {Py_tp_new, create},
     {Py_tp_dealloc, destroy},
     {Py_tp_call, call},

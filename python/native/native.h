@@ -176,8 +176,9 @@ typedef struct native_array {
     bool has_buffer;
 } native_array;
 
-/* Reads an object. false: it is for Python, or there is an exception. lock: held. */
-bool native_read_array(native_module *module, const native_lock *lock, PyObject *x,
+/* Reads an object. false: it is for Python, or there is an exception. lock: held. detached: it is
+ * no matter whether it requires a gradient. */
+bool native_read_array(native_module *module, const native_lock *lock, PyObject *x, bool detached,
                        native_array *array);
 void native_release_array(native_array *array);
 
@@ -230,9 +231,10 @@ typedef struct native_function {
     PyObject *python; /* the function in Python */
     const struct native_row *row;
     int choice; /* says which it is, where several share the row */
-    PyObject
-        *keysets; /* not NULL: a kernel of PyTorch's for autograd, whose first argument is a set
-                     of dispatch keys; the door takes calls with those whose numbers are here */
+    /* NULL: no kernel of PyTorch's. None: one of a backend, for which it is no matter what requires
+     * a gradient. A set: one for autograd, whose first argument is a set of dispatch keys, of which
+     * these numbers go through. */
+    PyObject *keysets;
 } native_function;
 
 extern PyType_Spec native_function_spec;

@@ -154,6 +154,7 @@ class Doors(unittest.TestCase):
             self.assertTrue(torch.allclose(x.grad, 2 * x.detach().sum(0).expand(3, 4)))
             with torch.no_grad():
                 self.assertFalse(ops.sum(x, [0]).requires_grad)
+            self.assertEqual(words(ops.var(x, [1]).detach()), words(ops.var(x.detach(), [1])))
             negative = torch._neg_view(torch.ones(3, device=device))
             self.assertEqual(ops.sum(negative).item(), -3)
 

@@ -27,7 +27,7 @@ def put_door(name, call, row, choice):
     if native is None:
         return call
     behind[name] = call, row, choice
-    door = native.Function(native, *behind[name])
+    door = native.Function(native, *behind[name], None)
     for backend in _BACKENDS:
         _library.impl(name, door, backend)
     return door
