@@ -41,11 +41,14 @@ template <typename T> __global__ void fill(T *to, int64_t n, data kind) {
         to[i] = (T)number((uint64_t)i, kind);
 }
 
-template <typename T> void compare(const char *what, bf_dtype dtype, int64_t n, data kind) {
+// kept: the results stay as they are if one does not fit, which CUB does not look for.
+template <typename T>
+void compare(const char *what, bf_dtype dtype, int64_t n, data kind, bool kept = false) {
     T *x, *to;
     void *scratch;
     size_t bytes = 0;
-    const bf_dtype sums = bf_scan_dtype(BF_SUM, dtype, nullptr);
+    const bf_scan_options options = BF_SCAN_OPTIONS(.fresh = !kept);
+    const bf_dtype sums = bf_scan_dtype(BF_SUM, dtype, &options);
     const size_t room = (size_t)n * std::max(sizeof(T), bf_dtype_size(sums));
     cub::DeviceScan::InclusiveSum(nullptr, bytes, (T *)nullptr, (T *)nullptr, n);
     require(cudaMalloc((void **)&x, (size_t)n * sizeof(T)) == cudaSuccess &&
@@ -55,7 +58,7 @@ template <typename T> void compare(const char *what, bf_dtype dtype, int64_t n, 
     fill<<<2000, 256>>>(x, n, kind);
     const bf_array in = bf_array_of(dtype, x, n), out = bf_array_of(sums, to, n);
     const double ours = microseconds(nullptr, [&] {
-        require(bf_scan(context, BF_SUM, &in, 0, nullptr, &out) == BF_OK, "bf_scan");
+        require(bf_scan(context, BF_SUM, &in, 0, &options, &out) == BF_OK, "bf_scan");
     });
     const double cub =
         microseconds(nullptr, [&] { cub::DeviceScan::InclusiveSum(scratch, bytes, x, to, n); });
@@ -84,6 +87,8 @@ int main() {
     compare<double>("f64, spread over 2^+-600", BF_F64, many / 4, data::spread_600);
     compare<int32_t>("i32, to i64", BF_I32, many, data::integers);
     compare<int64_t>("i64", BF_I64, many, data::integers);
+    compare<uint64_t>("u64", BF_U64, many, data::uniform);
+    compare<int64_t>("i64, kept", BF_I64, many, data::integers, true);
     compare<float>("f32, uniform", BF_F32, 1 << 20, data::uniform);
     compare<float>("f32, uniform", BF_F32, 1000, data::uniform);
     bf_context_destroy(context);

@@ -15,6 +15,8 @@ typedef struct bf_scan_job {
     bool exclusive, reverse;
     bool queued; /* the call may return when the work is enqueued. What fails then, also for NaNs
                     that are refused, the backend's failure or synchronize tells */
+    bool kept;   /* a GPU's, of one that may fail and is not queued: values stay as they are if the
+                    data make it fail */
     int64_t outer, length, inner; /* > 0 */
     const void *elements;
     void *values; /* where results go; or the elements, if both have one dtype and, on the CPU,
@@ -75,8 +77,9 @@ BF_RULE int64_t bf_rolling_end(const bf_rolling_job *job, int64_t k) {
 
 /* Errors: BF_E_EMPTY and BF_E_OVERFLOW (bf_scan_refuse), BF_E_ARGUMENT (offsets), BF_E_MEMORY,
  * BF_E_DEVICE, BF_E_CANCELLED.
- * After a failure values hold anything: the caller gives a copy where that matters. NaNs that the
- * options refuse have been looked for, unless a job is queued. Memory has any alignment. */
+ * After a failure values hold anything, unless they are kept: the caller gives a copy where that
+ * matters. NaNs that the options refuse have been looked for, unless a job is queued. Memory has
+ * any alignment. */
 typedef struct bf_scan_backend {
     /* dtype BF_I128, and jobs with words, are the CPU's alone. */
     bf_status (*run)(bf_context *context, const bf_scan_job *job);

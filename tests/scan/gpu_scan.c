@@ -71,7 +71,7 @@ typedef struct scanned {
 static void pick_options(scanned *s, uint64_t *seed) {
     const bool is_sum_of_floats = is_float(s->array.dtype) && s->op == BF_SUM;
     static const bf_dtype floats[] = {BF_NONE, BF_NONE, BF_F16, BF_BF16, BF_F32, BF_F64};
-    s->options = BF_SCAN_OPTIONS(.nan = (bf_nan_policy)pick(seed, 3));
+    s->options = BF_SCAN_OPTIONS(.nan = (bf_nan_policy)pick(seed, 3), .fresh = (int)(*seed & 1));
     s->options.exclusive = (int)pick(seed, 2);
     s->options.reverse = s->form < STATE && pick(seed, 2);
     s->options.overflow = pick(seed, 2) ? BF_OVERFLOW_WRAP : BF_OVERFLOW_ERROR;
@@ -189,7 +189,14 @@ static bf_status scan(bf_context *context, const scanned *s, const after *states
     }
 }
 
-/* Scans on the GPU from and to device memory, or the host's, or in place. */
+/* What results lie over before they are written: the elements, if in place. */
+static const void *before_results(const scanned *s, int place, size_t bytes) {
+    if (place > 1 && s->to == s->array.dtype) return s->array.data;
+    return memset(expected, 0x5a, bytes);
+}
+
+/* Scans on the GPU from and to device memory, or the host's, or in place. What fails writes
+ * nothing, unless that is no matter. */
 static bf_status scan_there(const scanned *s, const after *states, int64_t n, int place) {
     const size_t bytes = (size_t)n * bf_dtype_size(s->array.dtype);
     const size_t to_bytes = (size_t)n * bf_dtype_size(s->to);
@@ -201,6 +208,9 @@ static bf_status scan_there(const scanned *s, const after *states, int64_t n, in
         in.data = on_device;
         out.data = place > 1 && s->to == s->array.dtype ? on_device : on_device + SECOND;
     }
+    memset(found, 0x5a, to_bytes);
+    if (place > 0 && out.data != in.data)
+        assert_int_equal(bf_memory_copy(gpu, out.data, found, to_bytes), BF_OK);
     if (place > 0 && s->offsets.data != NULL) {
         offsets.data = cuts_on_device;
         assert_int_equal(bf_memory_copy(gpu, cuts_on_device, s->offsets.data,
@@ -208,8 +218,10 @@ static bf_status scan_there(const scanned *s, const after *states, int64_t n, in
                          BF_OK);
     }
     bf_status status = scan(gpu, s, states, &in, &offsets, &out);
-    if (status == BF_OK && place > 0)
-        assert_int_equal(bf_memory_copy(gpu, found, out.data, to_bytes), BF_OK);
+    if (place > 0) assert_int_equal(bf_memory_copy(gpu, found, out.data, to_bytes), BF_OK);
+    if (status != BF_OK && !s->queued && !s->options.fresh &&
+        memcmp(found, before_results(s, place, to_bytes), to_bytes))
+        fail_msg("%s: failed, and wrote results", s->what);
     return status;
 }
 
@@ -335,6 +347,61 @@ static void wrong_offsets_are_refused(void **unused) {
         }
 }
 
+/* ---- sums that barely fit ---------------------------------------------------------------------
+ */
+
+/* Lines of ones, or of their negatives, whose sums are 0 but for that up to element `at` of one
+ * line: there it is the last that fits the dtype, or one beyond, and small again behind it. */
+static void check_edge(scanned *s, bf_dtype dtype, int64_t line, int64_t at, bool over, int place) {
+    const bf_array *a = &s->array;
+    const bool low = dtype == BF_I64 && at % 2 == 0;
+    const int64_t outer = a->shape[0], length = a->shape[1], inner = a->shape[2];
+    const uint64_t most = dtype == BF_U64 ? UINT64_MAX : (uint64_t)INT64_MAX, one = low ? ~0ull : 1;
+    uint64_t *x = (uint64_t *)on_host;
+    memset(x, 0, (size_t)(outer * length * inner) * sizeof *x);
+    x += (line / inner * length + (s->options.reverse ? length - 1 : 0)) * inner + line % inner;
+    const int64_t step = s->options.reverse ? -inner : inner;
+    for (int64_t i = 0; i < at; i++) x[i * step] = one;
+    const uint64_t edge = most - (uint64_t)at + over; /* what makes the sum the most, or one more */
+    x[at * step] = low ? ~edge : edge;
+    if (dtype == BF_I64 && at + 1 < length) x[(at + 1) * step] = 0 - one;
+    s->array.dtype = s->to = dtype;
+    snprintf(s->what, sizeof s->what,
+             "sums of %s, (%lld, %lld, %lld), %s at %lld of line %lld, place %d%s%s%s%s",
+             bf_dtype_name(dtype), (long long)outer, (long long)length, (long long)inner,
+             over ? "too large" : "barely fit", (long long)at, (long long)line, place,
+             s->options.exclusive ? ", exclusive" : "", s->options.reverse ? ", reverse" : "",
+             s->options.fresh ? ", fresh" : "", s->queued ? ", queued" : "");
+    check_scan(s, NULL, NULL, place);
+}
+
+/* Each way of lines: a tile's, some tiles', joined ones, columns of tiles and a thread's. */
+static void sums_fit_to_the_last(void **unused) {
+    (void)unused;
+    static const int64_t shapes[][3] = {{1, 4096, 1}, {1, 20000, 1}, {3, 9000, 1},
+                                        {50, 301, 1}, {2, 3000, 3},  {2, 40, 300}};
+    static const int64_t places[] = {1, 2, 15, 16, 300, 4095, 4096, 4097, 8191, 19999};
+    for (int k = 0; k < (is_small() ? 60 : 960); k++) {
+        scanned s = {.op = BF_SUM, .form = LINES, .array = {.data = on_host, .ndim = 3}};
+        uint64_t seed = first_seed() + (uint64_t)k;
+        const int64_t *shape = shapes[k % 6], length = shape[1];
+        int64_t at = pick(&seed, 2) ? places[pick(&seed, 10)] : 1 + pick(&seed, length - 1);
+        if (at >= length) at = length - 1;
+        for (int d = 0; d < 3; d++) s.array.shape[d] = shape[d];
+        s.array.strides[0] = length * shape[2];
+        s.array.strides[1] = shape[2];
+        s.array.strides[2] = 1;
+        s.options = BF_SCAN_OPTIONS(.exclusive = (int)pick(&seed, 2), .fresh = (int)pick(&seed, 2));
+        s.options.reverse = (int)pick(&seed, 2);
+        s.options.later = 1;
+        const int place = (int)pick(&seed, 3);
+        s.queued = place > 0 && pick(&seed, 3) == 0;
+        const bf_dtype dtype = pick(&seed, 2) ? BF_I64 : BF_U64;
+        const int64_t line = pick(&seed, shape[0] * shape[2]);
+        check_edge(&s, dtype, line, at, pick(&seed, 2), place);
+    }
+}
+
 /* ---- long lines ------------------------------------------------------------------------------ */
 
 /* Lines of many tiles, more than are in work at a time; the last one is not full. */
@@ -382,6 +449,7 @@ static int tear_down_scans(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_scans_have_the_bits_of_the_cpu),
                                        cmocka_unit_test(wrong_offsets_are_refused),
+                                       cmocka_unit_test(sums_fit_to_the_last),
                                        cmocka_unit_test(long_lines_have_the_bits_of_the_cpu)};
     return RUN_ON_GPU_WITH(tests, set_up_scans, tear_down_scans);
 }

@@ -152,36 +152,16 @@ static bf_status absorb_input(const scanning *s, bf_reduction op, int64_t *words
     return s->context->used->reduce->absorb(s->context, &job, words);
 }
 
-static bf_status reduce_input(const scanning *s, bf_reduction op, int64_t *words) {
-    const bf_dtype dtype = s->array->dtype;
-    bf_state_init(bf_kind_of(op, dtype), dtype, words);
-    return absorb_input(s, op, words);
-}
-
 static bf_status refuse_nan(scanning *s) {
+    const bf_dtype dtype = s->array->dtype;
     int64_t words[BF_STATE_WORDS_SMALL];
-    if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(s->array->dtype) ||
-        s->job.queued)
+    if (s->job.prefix.options.nan != BF_NAN_ERROR || !bf_dtype_is_float(dtype) || s->job.queued)
         return BF_OK;
-    bf_status status = reduce_input(s, BF_MIN, words);
+    bf_state_init(bf_kind_of(BF_MIN, dtype), dtype, words);
+    bf_status status = absorb_input(s, BF_MIN, words);
     if (status == BF_OK && words[BF_EXTREME_NAN] > 0)
         status = bf_scan_refuse(s->context, BF_E_NAN, &s->job.prefix);
     return status;
-}
-
-/* Sets *bits to the bits of the largest magnitude of an integer of the input. */
-static bf_status measure_input(const scanning *s, int *bits) {
-    const bf_reduction ops[2] = {BF_MIN, BF_MAX};
-    *bits = 0;
-    for (int i = s->array->dtype == BF_U64; i < 2; i++) {
-        int64_t words[BF_STATE_WORDS_SMALL];
-        bf_status status = reduce_input(s, ops[i], words);
-        if (status != BF_OK) return status;
-        const bf_i128 x = bf_extreme_integer(i == 1, s->array->dtype, words);
-        const int length = bf_bit_length((uint64_t)(x < 0 ? -x : x));
-        if (length > *bits) *bits = length;
-    }
-    return BF_OK;
 }
 
 /* The CPU finds out by scanning without results whether the job fails. */
@@ -198,34 +178,25 @@ static bf_status try_job(const scanning *s) {
     return s->context->used->scan->run(s->context, &job);
 }
 
-/* Makes sure that the job does not fail, unless that takes too long or does not matter. */
-static bf_status look_ahead(scanning *s, bool *sure) {
-    const bf_prefix *p = &s->job.prefix;
-    const bool on_cpu = s->context->used == &bf_backend_cpu;
-    int bits = 64;
-    bf_status status = BF_OK;
-    *sure = !bf_scan_may_fail(&s->job);
-    if (*sure || s->job.queued || (on_cpu && (s->fresh || p->dtype == BF_I128))) return BF_OK;
-    if (on_cpu)
-        status = try_job(s);
-    else if (p->kind == BF_KIND_SUM && s->job.starts == NULL)
-        status = measure_input(s, &bits);
-    *sure = on_cpu || bits <= bf_scan_spare_bits(&s->job);
-    return status;
-}
-
 /* Makes room for the results. They go to a copy where the job may fail when some are written, or
- * would lose elements that it has not read. */
+ * would lose elements that it has not read; unless the CPU finds out beforehand, or a GPU keeps
+ * what is there itself. */
 static bf_status prepare_values(scanning *s) {
-    const bool loses = s->job.exclusive && s->values->data == s->array->data &&
-                       s->context->used == &bf_backend_cpu;
-    const bool keeps = !s->fresh && !s->job.queued; /* what is there, if it fails */
-    bool apart = loses || (bf_is_watched(s->context) && keeps), sure = false;
-    bf_status status = apart ? BF_OK : look_ahead(s, &sure);
+    bf_scan_job *job = &s->job;
+    const bool on_cpu = s->context->used == &bf_backend_cpu;
+    const bool loses = on_cpu && job->exclusive && s->values->data == s->array->data;
+    const bool keeps = !s->fresh && !job->queued;
+    bool apart = loses || (keeps && bf_is_watched(s->context));
+    const bool seeks = keeps && !apart && bf_scan_may_fail(job);
+    const bool tries = seeks && on_cpu && s->array->dtype != BF_I128;
+    apart |= seeks && on_cpu && !tries;
+    bf_status status = tries ? try_job(s) : BF_OK;
     if (status != BF_OK) return status;
-    if (sure) s->job.prefix.options.overflow = BF_OVERFLOW_WRAP; /* nothing looks for misfits */
-    apart |= !sure && keeps;
-    return bf_flat_prepare(s->context, s->context->used, s->values, apart, &s->output);
+    if (tries || !bf_scan_may_fail(job))
+        job->prefix.options.overflow = BF_OVERFLOW_WRAP; /* nothing looks for misfits */
+    status = bf_flat_prepare(s->context, s->context->used, s->values, apart, &s->output);
+    job->kept = seeks && !on_cpu && s->output.copy == NULL;
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -507,6 +507,8 @@ template <bf_dtype D> struct bf_cuda_scan::ways<float_sum<D>> {
         return p.prefix.to == D;
     }
     static constexpr bool has_doubles = D != BF_F64;
+    template <class Elements>
+    static __device__ __forceinline__ void look(const bf_cuda_scan_params &, const Elements &) {}
     template <class Run>
     static __device__ __forceinline__ void reduce(const bf_cuda_scan_params &p, const Range &r,
                                                   const Run &run) {

@@ -24,16 +24,12 @@ __device__ __forceinline__ uint64_t sum_of_words(const int64_t *words, int limb)
     return (uint64_t)limbs[0] | (uint64_t)limbs[1] << 32;
 }
 
-/* Sums that 64 bits hold, or that wrap. */
+/* Sums modulo 2^64. The way in which tiles are scanned tells where one does not fit. */
 template <int bytes, bool is_signed> struct sum {
     typedef typename bits_of<bytes>::type Element;
     typedef uint64_t Result;
     uint64_t total;
     static __device__ __forceinline__ sum none() { return {0}; }
-    static __device__ __forceinline__ sum of_words(const bf_cuda_scan_params &,
-                                                   const int64_t *words) {
-        return {sum_of_words(words, 0)};
-    }
     __device__ __forceinline__ void take(const bf_cuda_scan_params &p, Element bits) {
         total += (uint64_t)value_of<bytes, is_signed>(p, bits);
     }
@@ -44,7 +40,8 @@ template <int bytes, bool is_signed> struct sum {
     }
 };
 
-/* Sums of any integers: 128 bits hold those of as many as there can be. */
+/* Sums that may go on from some that do not fit: 128 bits hold those of as many integers as there
+ * can be. */
 template <int bytes, bool is_signed> struct wide_sum {
     typedef typename bits_of<bytes>::type Element;
     typedef uint64_t Result;
@@ -63,10 +60,31 @@ template <int bytes, bool is_signed> struct wide_sum {
     __device__ __forceinline__ void join(const wide_sum &other) {
         bf_cuda_add_wide(&low, &high, other.low, other.high);
     }
-    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &, bool,
+    __device__ __forceinline__ uint64_t result(const bf_cuda_scan_params &p, bool,
                                                int *wrong) const {
-        if (high != (is_signed ? (int64_t)low >> 63 : 0)) *wrong |= REFUSED;
+        const bool fits = high == (is_signed ? (int64_t)low >> 63 : 0);
+        if (!fits && p.prefix.options.overflow != BF_OVERFLOW_WRAP) *wrong |= REFUSED;
         return low;
+    }
+};
+
+/* The way of sums modulo 2^64. The first sum of a line that does not fit is told by the signs of
+ * the sum before, which fits, and of the element. */
+template <int bytes, bool is_signed> struct by_steps : by_states<sum<bytes, is_signed>> {
+    typedef by_states<sum<bytes, is_signed>> All;
+    uint32_t misfit; /* the sign says whether a sum has not fit */
+    static __device__ __forceinline__ by_steps of(const bf_cuda_scan_params &p) {
+        return {{p, sum<bytes, is_signed>::none()}, 0};
+    }
+    __device__ __forceinline__ void add(typename bits_of<bytes>::type bits) {
+        const uint32_t before = (uint32_t)(All::s.total >> 32);
+        const uint32_t x = (uint32_t)((uint64_t)value_of<bytes, is_signed>(All::p, bits) >> 32);
+        All::add(bits);
+        const uint32_t all = (uint32_t)(All::s.total >> 32);
+        misfit |= is_signed ? (before ^ all) & (x ^ all) : (before & x) | ((before | x) & ~all);
+    }
+    __device__ __forceinline__ bool end() const {
+        return All::p.prefix.options.overflow == BF_OVERFLOW_WRAP || (int32_t)misfit >= 0;
     }
 };
 
@@ -111,11 +129,10 @@ template <int bytes, bool is_signed> struct product {
 
 template <int bytes, bool is_signed>
 bf_cuda_scan_kernels kernels_of_bytes(const bf_cuda_scan_params &p, bool goes_on) {
-    const bool wraps = p.prefix.options.overflow == BF_OVERFLOW_WRAP;
-    const bool fits = bytes < 4 || (bytes == 4 && p.length >> 31 <= 1); /* 64 bits hold the sums */
+    typedef sum<bytes, is_signed> Narrow;
+    typedef wide_sum<bytes, is_signed> Wide;
     if (p.prefix.kind != BF_KIND_SUM) return kernels_of<product<bytes, is_signed>>();
-    return wraps || (fits && !goes_on) ? kernels_of<sum<bytes, is_signed>>()
-                                       : kernels_of<wide_sum<bytes, is_signed>>();
+    return goes_on ? kernels_of<Wide>() : kernels_of<Narrow, Wide>();
 }
 
 template <bool is_signed>
@@ -129,6 +146,38 @@ bf_cuda_scan_kernels kernels_for(const bf_cuda_scan_params &p, bool goes_on) {
 }
 
 } // namespace
+
+template <int bytes, bool is_signed> struct bf_cuda_scan::ways<sum<bytes, is_signed>> {
+    typedef sum<bytes, is_signed> S;
+    typedef nothing_seen Range;
+    static constexpr int blocks = 4;
+    static __device__ __forceinline__ bool is_usual(const bf_cuda_scan_params &) { return true; }
+    /* Tells which bits their magnitudes have, where results go nowhere yet. */
+    template <class Elements>
+    static __device__ __forceinline__ void look(const bf_cuda_scan_params &p, const Elements &x) {
+        if (p.values != NULL) return;
+        uint32_t large = 0;
+#pragma unroll
+        for (int k = 0; k < tile_of<S>::each; k++) {
+            const int64_t value = value_of<bytes, is_signed>(p, x[k]);
+            large |= (uint32_t)((uint64_t)(is_signed ? value ^ value >> 63 : value) >> 32);
+        }
+        large = bf_cuda_warp_or(large);
+        const bool is_news = (large & ~*(volatile uint32_t *)&p.board->large) != 0;
+        if (is_news && threadIdx.x % BF_CUDA_WARP == 0) atomicOr(&p.board->large, large);
+    }
+    template <class Run>
+    static __device__ __forceinline__ void reduce(const bf_cuda_scan_params &p, const Range &,
+                                                  const Run &run) {
+        run(by_steps<bytes, is_signed>::of(p), often());
+    }
+    template <class Run>
+    static __device__ __forceinline__ void scan(const bf_cuda_scan_params &p, const Range &,
+                                                const S &, const Run &run) {
+        if (!run(by_steps<bytes, is_signed>::of(p), often()) && threadIdx.x == 0)
+            tell_wrong(p, REFUSED, 0, 0);
+    }
+};
 
 bf_cuda_scan_kernels bf_cuda_scan_integers(const bf_cuda_scan_params &p, bool goes_on) {
     return bf_dtype_is_signed(p.prefix.dtype) ? kernels_for<true>(p, goes_on)

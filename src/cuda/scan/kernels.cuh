@@ -223,6 +223,9 @@ template <class S> struct ways {
     static constexpr int blocks = 4; /* a multiprocessor holds so many at least */
     /* Are results what S::Result is for? Usual ones replace elements in shared memory. */
     static __device__ __forceinline__ bool is_usual(const bf_cuda_scan_params &) { return true; }
+    /* Looks at the elements of a thread that reduces a tile. */
+    template <class Elements>
+    static __device__ __forceinline__ void look(const bf_cuda_scan_params &, const Elements &) {}
     template <class Run>
     static __device__ __forceinline__ void reduce(const bf_cuda_scan_params &p, const Range &,
                                                   const Run &run) {
@@ -422,6 +425,7 @@ __device__ __forceinline__ void reduce_tile(const bf_cuda_scan_params &p, const 
     const bool by_vectors = load<S>(p, at, x);
 #pragma unroll
     for (const typename S::Element &one : x) range.see(one);
+    ways<S>::look(p, x);
     const int last = last_head<S, cut>(p, at);
     range = range.of_block();
     if constexpr (packets_of < Range >> 0)
@@ -650,12 +654,14 @@ __device__ __forceinline__ void scan_tile(const bf_cuda_scan_params &p, const ti
         return __syncthreads_and(is_right) != 0;
     };
     ways<S>::scan(p, range_of<S>(p, told, elements), carried.s, scan_by);
-    if (ways<S>::is_usual(p)) write_tile<S>(p, at, (typename S::Result *)elements);
+    if (ways<S>::is_usual(p) && p.values != NULL)
+        write_tile<S>(p, at, (typename S::Result *)elements);
 }
 
 /* Blocks take tasks in order. One chains all tiles. Each of the others reduces a tile, and scans
  * one that was reduced so many tiles before that its elements are still in the cache, and what is
- * before it is known. Lines of one tile are scanned alone. */
+ * before it is known. Lines of one tile are scanned alone, and so are tiles of which it is known
+ * already. */
 template <class S, bool cut>
 __global__ void __launch_bounds__(THREADS, ways<S>::blocks)
     scan_tiles(const __grid_constant__ bf_cuda_scan_params p) {
@@ -712,15 +718,16 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <class S> bf_cuda_scan_kernels kernels_of() {
+/* Columns, and what lines go on from, may have other states. */
+template <class S, class Column = S> bf_cuda_scan_kernels kernels_of() {
     return {(const void *)scan_tiles<S, false>,
             (const void *)scan_tiles<S, true>,
-            (const void *)scan_columns<S>,
-            (const void *)make_starts<S>,
+            (const void *)scan_columns<Column>,
+            (const void *)make_starts<Column>,
             tile_of<S>::elements,
             packets_of<S>,
             packets_of<typename ways<S>::Range>,
-            (int)sizeof(start<S>)};
+            (int)sizeof(start<Column>)};
 }
 
 } // namespace bf_cuda_scan

@@ -174,11 +174,45 @@ void cut_tiles(const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
 bf_status launch(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
     const bf_cuda *cuda = call->context->cuda;
     const void *kernel = p->tiles == 0 ? k.columns : p->segments > 0 ? k.segments : k.tiles;
-    bf_cuda_shape shape = {p->tiles + (p->line_tiles > 1 ? 1 + p->lag : 0), BF_CUDA_SCAN_THREADS};
+    /* One block chains tiles; some more scan the last of them. */
+    const int64_t more = p->lag == 0 ? 0 : p->values == NULL ? 1 : 1 + p->lag;
+    bf_cuda_shape shape = {p->tiles + more, BF_CUDA_SCAN_THREADS};
     void *arguments[] = {p};
     if (p->tiles == 0)
         shape.blocks = bf_cuda_blocks(cuda, p->outer * p->inner, BF_CUDA_SCAN_THREADS, 64);
     return bf_cuda_check(call->context, bf_cuda_launch(cuda, kernel, shape, arguments), "a scan");
+}
+
+/* Finds what is before each tile, and whether the magnitudes of elements tell that sums fit. */
+bf_status reduce_tiles(bf_cuda_call *call, const bf_cuda_scan_kernels &k,
+                       const bf_cuda_scan_params &p, bool *fit) {
+    bf_cuda_scan_params reduced = p;
+    struct {
+        unsigned tickets;
+        uint32_t large;
+    } told;
+    reduced.values = NULL;
+    reduced.lag = p.tiles; /* none is scanned */
+    bf_status status = launch(call, k, &reduced);
+    if (status == BF_OK)
+        status = bf_cuda_fetch_words(call->context, cudaSuccess, p.board, 1, &told, "a scan");
+    *fit = p.prefix.kind == BF_KIND_SUM && p.starts == NULL &&
+           32 + bf_bit_length(told.large) + bf_bit_length((uint64_t)p.length) <= 63;
+    return status;
+}
+
+/* Makes sure that the data do not make a scan fail whose values are kept then: what is before each
+ * tile is found first, and unless all sums fit, it is scanned without results. */
+bf_status try_scan(bf_cuda_call *call, const bf_cuda_scan_kernels &k, bf_cuda_scan_params *p) {
+    bool fit = false;
+    bf_status status = p->lag > 0 ? reduce_tiles(call, k, *p, &fit) : BF_OK;
+    p->lag = 0;
+    bf_cuda_scan_params tried = *p;
+    tried.values = NULL;
+    if (status == BF_OK && !fit) status = launch(call, k, &tried);
+    if (status == BF_OK && !fit) status = bf_cuda_scan_conclude(call, &p->board->failed, p->prefix);
+    p->prefix.options.overflow = BF_OVERFLOW_WRAP; /* none has been found */
+    return status;
 }
 
 /* Scans the lines that are marked. Who waits for the results anyway first learns if any is. */
@@ -203,9 +237,10 @@ bf_status run(bf_context *context, const bf_scan_job *job) {
     if (status == BF_OK && job->offsets != NULL) status = bf_cuda_scan_cut(&call, job, &p);
     if (status == BF_OK) status = refuse_nans(&call, job, p);
     if (status == BF_OK && job->starts != NULL) status = make_starts(&call, job, k, &p);
+    if (status == BF_OK && job->kept) status = try_scan(&call, k, &p);
     if (status == BF_OK) status = launch(&call, k, &p);
     if (status == BF_OK && bf_prefix_sums_floats(&p.prefix)) status = scan_marked(&call, p);
-    if (status == BF_OK && bf_scan_may_fail(job))
+    if (status == BF_OK && bf_scan_may_fail(job) && !job->kept)
         status = bf_cuda_scan_conclude(&call, &p.board->failed, p.prefix);
     return bf_cuda_call_end(&call, status);
 }

@@ -27,6 +27,8 @@ extern const bf_scan_backend bf_cuda_scan_backend;
 /* What kernels tell each other and the host; 0 at first. Packets follow it. */
 struct alignas(16) bf_cuda_scan_board {
     unsigned tickets;          /* tasks that were begun */
+    uint32_t large;            /* the bits from 2^32 on that magnitudes of integers have, which are
+                                  looked at where no result is written */
     unsigned long long marked; /* not 0: exact.cu has to scan some line */
     unsigned long long failed; /* the bf_status of a failure of the data */
     unsigned long long wrong;  /* INT64_MAX less the number of the first wrong offset; 1: the ends
@@ -39,7 +41,7 @@ struct bf_cuda_scan_params {
     bool exclusive, reverse;
     int64_t outer, length, inner;
     const void *elements;
-    void *values;
+    void *values;        /* NULL: results go nowhere */
     int bytes, to_bytes; /* the sizes of elements and results */
     uint64_t empty;      /* the result of no elements */
     bool has_empty;
@@ -64,7 +66,8 @@ struct bf_cuda_scan_params {
      * with what its elements tell. They are 0 at first. */
     int64_t line_tiles, tiles;
     bf_cuda_packet *totals, *befores, *ranges;
-    int64_t lag; /* a tile is scanned when the one so many behind it is reduced; 0: none is */
+    int64_t lag; /* a tile is scanned when the one so many behind it is reduced; 0: none is, for
+                    what is before each is known */
 };
 
 /* The kernels of a kind of state. */
