@@ -211,6 +211,19 @@ class Windows(unittest.TestCase):
                     np.testing.assert_array_equal(bits(found), bits(expected.astype(found.dtype, copy=False)))
 
 
+    def test_two_numbers(self):
+        """Their standard deviation is half their difference: often in the middle of two doubles, where no bit of
+        what has left the window may be missing."""
+        rng = np.random.default_rng(5)
+        x = rng.choice([-1.0, 1.0], 4000) * rng.uniform(1, 2, 4000) * 2.0 ** rng.integers(-9, 1, 4000)
+        apart = [abs(Fraction(a) - Fraction(b)) for a, b in zip(x[1:], x[:-1])]
+        keys = np.arange(4000)
+        for context in self.contexts:
+            for windows in bitfold.rolling(x, 2, context=context), bitfold.rolling(x, on=keys, span=2, context=context):
+                self.assertEqual(windows.std(ddof=0)[1:].tolist(), [float(d / 2) for d in apart])
+                self.assertEqual(windows.var(ddof=1)[1:].tolist(), [float(d * d / 2) for d in apart])
+
+
 class Forms(unittest.TestCase):
     def test_what_has_left_leaves_no_trace(self):
         x = np.array([4e-5, 9e4, 5e-5, 5e-5, 5e-5], "f4")

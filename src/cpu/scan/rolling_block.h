@@ -107,10 +107,12 @@ static inline bf_rolling_sums bf_rolling_parts(bool squares, const bf_rolling_un
     const bf_rolling_two square = bf_rolling_multiply(x, x);
     parts.squares = bf_rolling_multiple(square.high, u->square);
     const double behind = square.high - parts.squares;
-    parts.cross = bf_rolling_multiple(behind, u->cross);
-    const double rest = behind - parts.cross, left = rest + square.low;
+    const double cross = bf_rolling_multiple(behind, u->cross);
+    const double of_low = bf_rolling_multiple(square.low, u->cross);
+    parts.cross = cross + of_low;
+    const double rest = behind - cross, low = square.low - of_low, left = rest + low;
     parts.rest = bf_rolling_multiple(left, u->rest);
-    parts.lost = parts.rest != left || left - rest != square.low;
+    parts.lost = parts.rest != left || left - rest != low;
     return parts;
 }
 
