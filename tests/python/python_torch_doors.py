@@ -94,8 +94,9 @@ def calls(x):
 class Doors(unittest.TestCase):
     def test_they_give_what_is_behind_them(self):
         for device in DEVICES:
-            for x in tensors(device):
-                for name, arguments, options in calls(x):
+            some = 1 if device == "cpu" else 3  # each call of a GPU is waited for thrice
+            for i, x in enumerate(tensors(device)):
+                for name, arguments, options in itertools.islice(calls(x), i % some, None, some):
                     expected = outcome(_doors.behind[name][0], *arguments, **options)
                     for context in (torch.no_grad, torch.inference_mode):
                         with context():
