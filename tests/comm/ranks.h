@@ -2,7 +2,8 @@
 #ifndef BITFOLD_TESTS_COMM_RANKS_H
 #define BITFOLD_TESTS_COMM_RANKS_H
 
-#include "tests/support/oracle.h"
+#include "tests/support/data.h"
+#include "tests/support/leave_out.h"
 
 #include <pthread.h>
 #include <stdio.h>
