@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { N = CASE_STEP > 1 ? 12000 : DATA_SHARE > 1 ? 24000 : 60000, KINDS = 6, LIMIT = 35 * N };
+enum { N = CASE_STEP > 1 ? 12000 : DATA_SHARE > 1 ? 24000 : 60000, KINDS = 6, LIMIT = 38 * N };
 enum { EACH = CASE_STEP > 1 ? 2 : 1 /* every second dtype of keys */ };
 
 static char keys[16 * N];

@@ -45,9 +45,9 @@ static bool sum_by_sample(const bf_isa *isa, const bf_job *job, bf_extent at, si
                           short_sums *sums) {
     for (int s = 0; s < BF_AXIS_SUMS; s++) {
         bf_axis_sum *sum = &sums->of[s];
+        if (!sum->needed) continue;
         const int factors = sum->pairs && job->b == NULL ? 2 : 1;
         const bf_extent terms = {factors * at.top, factors * at.least};
-        if (!sum->needed) continue;
         if (!bf_window_choose(job->dtype, sum->pairs, terms, factors, sample, (size_t)job->count,
                               &sum->window) ||
             !sum_in_window(isa, job, sum, sums->totals[s]))
