@@ -505,12 +505,13 @@ def group(data, by, *, where=None, null="error", context=None, **aggregates):
 
     A keyword asks for results: price="sum" or price=("sum", "mean") of the column price, called price_sum and
     price_mean; total=("price", "sum") gives it the name total; n="count" counts rows, where no column is called n.
-    Operations are sum mean var std skew kurtosis min max median, share (the sum, divided by that of all), first, last, mode (the
-    most frequent value, of several the least), distinct (how many values are different) and count, which counts the
-    rows in which the column is not NULL. "quantile" has its fraction behind it, or several: price=("quantile", 0.05,
-    0.95). Two columns have corr, cov, slope, intercept, r2 (of the line that fits the second), and wmean, wvar, wstd,
-    whose second has the weights: r=("price", "tax", "corr"), of the rows that have both. Without any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares and
-    quantiles; strings have first, last, mode, distinct and count.
+    Operations are sum mean var std skew kurtosis min max median, share (the sum, divided by that of all), first,
+    last, mode (the most frequent value, of several the least), distinct (how many values are different) and count,
+    which counts the rows in which the column is not NULL. "quantile" has its fraction behind it, or several:
+    price=("quantile", 0.05, 0.95). Two columns have corr, cov, slope, intercept, r2 (of the line that fits the
+    second), and wmean, wvar, wstd, whose second has the weights: r=("price", "tax", "corr"), of the rows that have
+    both. Without any, rows are counted. Sums are exact, and of decimals are decimals. Times have no sums, shares
+    and quantiles; strings have first, last, mode, distinct and count.
 
     Errors: ArgumentError (no such column or operation; a NULL), DtypeError, ShapeError (columns of
     different lengths), RangeError (a sum beyond 128 bits).

@@ -29,7 +29,7 @@ enum {
 struct bf_front {
     double *sums;        /* by slot, level, lane */
     uint16_t *rows;      /* a slot's, since it was added */
-    void *memory;        /* in which sums are */
+    void *memory;        /* what was allocated for the sums */
     int top[2];          /* a's elements are below 2^top[0], b's below 2^top[1] */
     bool counted;        /* rows are counted here, not in the records */
     int64_t taken, left; /* stages */
