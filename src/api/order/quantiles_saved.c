@@ -128,11 +128,12 @@ static bool set_ranges(bf_quantiles *q) {
         if (r->lo[i] <= r->lo[i - 1] || r->lo[i] - r->lo[i - 1] <= r->width[i - 1]) return false;
     }
     r->dtype = q->dtype;
+    bf_ranges_begin(&first, q->dtype);
     if (begun(q)) {
+        if (r->count > 0 && first.shift[0] == 0) return false; /* the first pass finds all */
         bf_ranges_divide(r, collect ? 0 : INT64_MAX);
         return r->collect == collect; /* wide places are never collected */
     }
-    bf_ranges_begin(&first, q->dtype);
     const bool same = r->count == 1 && r->lo[0] == 0 && r->width[0] == first.width[0];
     *r = first;
     return same && !collect;
