@@ -4,7 +4,7 @@
  * adds the elements as integers of 128 bits, in units of 2^unit, without what each has below a
  * unit. So the sum of n elements is less than n units away from what the pass finds. Where that
  * leaves open how the sum rounds, another pass takes smaller units. Integers wrap around: what is
- * asked of a pass is less than 2^127 units.
+ * asked of a pass is less than 2^127 units. A product of f64 is two terms of a dot product.
  *
  * Variances and sums of squares of elements that differ by less than some 2^8 (f32: 2^32) are
  * found in integers of 128 bits: such a result often lies in the middle of two. Of others, two
@@ -34,7 +34,8 @@ enum {
     TOP = 110,         /* the highest bit of an element in the first pass */
     ROOM = 122,        /* bits of all elements of a sum that is settled */
     DOUBT = 14,        /* low bits, which what is cut off changes by less than a unit of the next */
-    ENOUGH = 84        /* bits of a sum: but for those it rounds, and so does its mean */
+    ENOUGH = 84,       /* bits of a sum: but for those it rounds, and so does its mean */
+    PLACE_LEAST = -2148 /* the exponent of the least product */
 };
 
 /* The lanes that share a result. */
@@ -121,39 +122,126 @@ template <class C> struct elements {
     const int n;
     const group &lanes;
 
-    template <class Visit> __device__ __forceinline__ void each_value(const Visit &visit) const {
-        const int64_t stride = step * lanes.lanes;
-        const typename C::Raw *next = from + step * lanes.lane;
+    __device__ elements(const bf_cuda_axis_params &of, const bf_cuda_axis_line &line,
+                        const group &by)
+        : p(of), from((const typename C::Raw *)of.a + line.a), step(bf_cuda_axis_step(of.at, 0)),
+          n((int)line.length), lanes(by) {}
+
+    /* Calls load(i, &x), and then visit(x), for each i of this lane. */
+    template <class X, class Load, class Visit>
+    __device__ __forceinline__ void each(const Load &load, const Visit &visit) const {
         BF_ROLLED
-        for (int left = (n - lanes.lane + lanes.lanes - 1) / lanes.lanes; left > 0; left -= AHEAD) {
-            Value x[AHEAD];
-#pragma unroll
-            for (int k = 0; k < AHEAD; k++, next += stride)
-                if (k < left) x[k] = C::value(p, *next);
+        for (int i = lanes.lane; i < n; i += AHEAD * lanes.lanes) {
+            X x[AHEAD];
 #pragma unroll
             for (int k = 0; k < AHEAD; k++)
-                if (k < left) visit(x[k]);
+                if (i + k * lanes.lanes < n) load(i + k * lanes.lanes, &x[k]);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                if (i + k * lanes.lanes < n) visit(x[k]);
         }
     }
+    template <class Visit> __device__ __forceinline__ void each_value(const Visit &visit) const {
+        each<Value>([&](int i, Value *x) { *x = C::value(p, from[i * step]); }, visit);
+    }
+    template <class Visit>
+    __device__ __forceinline__ void each_magnitude(const Visit &visit) const {
+        each_value([&](Value x) { visit(decode(x)); });
+    }
+    /* Numbers of the same kinds: signed zeros, infinities, NaNs and others. */
+    template <class Visit> __device__ __forceinline__ void each_kind(const Visit &visit) const {
+        each_value(visit);
+    }
+    /* The most terms that there are, and whether those of each_value() have the result's sum. */
+    __device__ int terms() const { return n; }
+    __device__ bool are_exact() const { return true; }
+
     /* The upper half of a double's magnitude. */
     static __device__ __forceinline__ int top_of(double x) {
         return (int)(bf_cuda_high(x) & 0x7fffffffu);
     }
 };
 
-/* Their sum. */
-template <class C> struct descent : elements<C> {
-    using Value = typename C::Value;
-    using elements<C>::p, elements<C>::n, elements<C>::lanes, elements<C>::each_value;
+/* The products of n pairs. Those of f64 are two terms each: as doubles, the product and what it
+ * lacks; as magnitudes, its upper and its lower bits. */
+template <class C> struct products : elements<C> {
+    using Value = double;
+    using elements<C>::p, elements<C>::from, elements<C>::step, elements<C>::n, elements<C>::lanes;
+    struct pair {
+        typename C::Value a, b;
+
+        __device__ __forceinline__ double product() const { return (double)a * (double)b; }
+        __device__ bool has_zero() const { return a == 0 || b == 0; }
+        __device__ bool is_finite() const { return a - a == 0 && b - b == 0; }
+    };
+    const typename C::Raw *with;
+    const int64_t with_step;
+
+    __device__ products(const bf_cuda_axis_params &of, const bf_cuda_axis_line &line,
+                        const group &by)
+        : elements<C>(of, line, by), with((const typename C::Raw *)of.b + line.b),
+          with_step(bf_cuda_axis_step(of.at, 1)) {}
+
+    template <class Visit> __device__ __forceinline__ void each_pair(const Visit &visit) const {
+        this->template each<pair>(
+            [&](int i, pair *x) {
+                *x = {C::value(p, from[i * step]), C::value(p, with[i * with_step])};
+            },
+            visit);
+    }
+    template <class Visit> __device__ __forceinline__ void each_value(const Visit &visit) const {
+        each_pair([&](const pair &x) {
+            const double product = x.product();
+            visit(product);
+            if (C::is_double) visit(fma((double)x.a, (double)x.b, -product));
+        });
+    }
+    template <class Visit>
+    __device__ __forceinline__ void each_magnitude(const Visit &visit) const {
+        const auto each_half = [&](const pair &x) {
+            const magnitude a = decode(x.a), b = decode(x.b);
+            const bf_u128 m = (bf_u128)a.m * b.m;
+            const bool negative = a.negative != b.negative, finite = a.finite && b.finite;
+            const int place = a.place + b.place;
+            const uint64_t low = (uint64_t)m & (((uint64_t)1 << 53) - 1);
+            visit(magnitude{(uint64_t)(m >> 53), place + 53, negative, finite});
+            if (low != 0) visit(magnitude{low, place, negative, finite});
+        };
+        each_pair([&](const pair &x) {
+            if (C::is_double)
+                each_half(x);
+            else
+                visit(decode(x.product()));
+        });
+    }
+    template <class Visit> __device__ __forceinline__ void each_kind(const Visit &visit) const {
+        each_pair(
+            [&](const pair &x) { visit(x.has_zero() || !x.is_finite() ? x.product() : 1.0); });
+    }
+    __device__ int terms() const { return C::is_double ? 2 * n : n; }
+    /* Is each product a number that two doubles hold? */
+    __device__ bool are_exact() const {
+        bool exact = true;
+        if (!C::is_double) return true;
+        each_pair([&](const pair &x) {
+            const double size = fabs(x.product());
+            exact = exact && (size < 0x1p1000 && (size > 0x1p-900 || x.has_zero()));
+        });
+        return lanes.most(!exact) == 0;
+    }
+};
+
+/* The sum of elements, or of products. */
+template <class Terms> struct descent : Terms {
+    using Value = typename Terms::Value;
+    using Terms::p, Terms::n, Terms::lanes, Terms::each_value, Terms::each_magnitude, Terms::terms;
+    using Terms::Terms;
 
     /* What a pass finds, and whether it cut something off. */
     struct sum {
         bf_u128 units;
         bool cut;
     };
-    template <class Visit> __device__ __forceinline__ void each(const Visit &visit) const {
-        each_value([&](Value x) { visit(decode(x)); });
-    }
     /* Tries three doubles. Of rest, additions lack 2^-53 each: it sums what additions to error
      * lacked, which sums what those to the sum lacked. */
     __device__ bool prove(uint64_t *bits) const {
@@ -171,7 +259,7 @@ template <class C> struct descent : elements<C> {
             x.rest += y.rest;
         });
         const double greatest = __hiloint2double(lanes.most(most) + (1 << 20), 0);
-        const double added = 2 * n + 64, square = added * added;
+        const double added = 2 * terms() + 64, square = added * added;
         bf_cuda_axis_exactly whole;
         double low, rest;
         whole.high = bf_two_sum(x.sum, x.error, &low);
@@ -198,7 +286,7 @@ template <class C> struct descent : elements<C> {
         bf_u128 units = 0; /* a negative number is a complement here */
         uint64_t cut = 0;
         unsigned negatives = 0;
-        each([&](const magnitude &x) {
+        each_magnitude([&](const magnitude &x) {
             const uint64_t m = x.finite ? x.m : 0;
             const int right =
                 min(64 - (x.place - unit), 127); /* m begins as the upper half of 128 bits */
@@ -215,7 +303,7 @@ template <class C> struct descent : elements<C> {
     __device__ sum next_pass(int unit) const {
         bf_u128 units = 0;
         bool cut = false;
-        each([&](const magnitude &x) {
+        each_magnitude([&](const magnitude &x) {
             const int left = x.place - unit;
             bf_u128 all = left >= 0 && left < 128 ? (bf_u128)x.m << left : 0;
             if (left < 0) all = bf_cuda_shift_right(x.m, -left);
@@ -229,11 +317,12 @@ template <class C> struct descent : elements<C> {
         const int right = unit - x.place;
         return right <= 0 ? 0 : right < 64 ? x.m & (((uint64_t)1 << right) - 1) : x.m;
     }
-    /* The unit of the next pass, where what is looked for is less than `size` and n units. */
+    /* The unit of the next pass, where what is looked for is less than `size` and a unit for each
+     * term. */
     __device__ int next_unit(int unit, bf_u128 size) const {
-        if (size != 0) return unit - (ROOM - bf_bit_length128(size + (unsigned)n));
+        if (size != 0) return unit - (ROOM - bf_bit_length128(size + (unsigned)terms()));
         int rest = INT_MIN; /* the exponent of the highest bit that was cut off */
-        each([&](const magnitude &x) {
+        each_magnitude([&](const magnitude &x) {
             const uint64_t cut = x.finite ? cut_of(x, unit) : 0;
             if (cut != 0) rest = max(rest, x.place + 63 - __clzll((long long)cut));
         });
@@ -248,7 +337,7 @@ template <class C> struct descent : elements<C> {
             const bf_u128 left = all - (first - unit < 128 ? base << (first - unit) : 0);
             const bool below = (bf_i128)left < 0;
             const bf_u128 size = below ? 0 - left : left;
-            if (!found.cut || size >= (unsigned)n) return below ? -1 : size > 0;
+            if (!found.cut || size >= (unsigned)terms()) return below ? -1 : size > 0;
             unit = next_unit(unit, size);
             found = next_pass(unit);
         }
@@ -270,7 +359,7 @@ template <class C> struct descent : elements<C> {
                 continue;
             }
             const int low = (int)size & ((1 << DOUBT) - 1);
-            if (low > n && low + n < 1 << DOUBT)
+            if (low > terms() && low + terms() < 1 << DOUBT)
                 return leading_of(size >> DOUBT, unit + DOUBT, true);
             const bf_u128 near = (size + (1 << (DOUBT - 1))) >> DOUBT;
             const int side = side_of(found, near << DOUBT, unit, *negative);
@@ -280,7 +369,7 @@ template <class C> struct descent : elements<C> {
     /* The counters of what is no number, and of -0. */
     __device__ void count(int64_t (&counts)[BF_SUM_LIMBS]) const {
         uint64_t counted = 0; /* 16 bits for each of four */
-        each_value([&](Value x) {
+        this->each_kind([&](Value x) {
             const magnitude d = decode(x);
             if (d.finite)
                 counted += d.m == 0 && d.negative;
@@ -296,11 +385,11 @@ template <class C> struct descent : elements<C> {
     /* The result by descent. Returns how many NaNs there are. */
     __device__ int64_t descend(uint64_t *bits) const {
         int64_t counts[BF_SUM_LIMBS] = {};
-        int place = -1075; /* no less than that of the least double */
+        int place = PLACE_LEAST;
         bool plain = true; /* all elements are numbers, and none is a zero */
-        each([&](const magnitude &x) {
+        each_magnitude([&](const magnitude &x) {
             plain = plain && x.finite && x.m != 0;
-            if (x.finite) place = max(place, x.place);
+            if (x.finite && x.m != 0) place = max(place, x.place);
         });
         place = lanes.most(place);
         if (lanes.most(!plain) != 0) count(counts);
@@ -312,7 +401,7 @@ template <class C> struct descent : elements<C> {
     }
     __device__ void write(int64_t r) const {
         uint64_t bits;
-        const int64_t nans = prove(&bits) ? 0 : descend(&bits);
+        const int64_t nans = this->are_exact() && prove(&bits) ? 0 : descend(&bits);
         if (lanes.lane > 0) return;
         if (p.nan == BF_NAN_ERROR && nans > 0) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
         bf_cuda_axis_store_fit(p, r, bits, true);
@@ -322,6 +411,7 @@ template <class C> struct descent : elements<C> {
 /* Their variance, the sum of their squares, or the root of one. */
 template <class C> struct spread : elements<C> {
     using Value = typename C::Value;
+    using elements<C>::elements;
     using elements<C>::p, elements<C>::n, elements<C>::lanes, elements<C>::each_value;
 
     enum { ZEROS = INT_MIN / 2, INFINITE = INT_MAX / 2, NO_NUMBER }; /* for `top` */
@@ -546,7 +636,7 @@ __device__ int list_marked(const bf_cuda_axis_params &p, int64_t first, int each
 }
 
 /* Way: descent or spread. */
-template <class C, template <class> class Way>
+template <class Way>
 __global__ void __launch_bounds__(SETTLE_THREADS, SETTLE_BLOCKS)
     settle_marked(const __grid_constant__ bf_cuda_axis_params p, int size, int each) {
     __shared__ unsigned char lists[SETTLE_THREADS / BF_CUDA_WARP][WORDS * 32];
@@ -570,9 +660,7 @@ __global__ void __launch_bounds__(SETTLE_THREADS, SETTLE_BLOCKS)
         const int count = list_marked(p, first * 32, each, mine, list);
         for (int k = thread / size; k < count; k += groups) {
             const int64_t r = first * 32 + list[k];
-            const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
-            const auto *from = (const typename C::Raw *)p.a + line.a;
-            Way<C>{{p, from, bf_cuda_axis_step(p.at, 0), (int)line.length, lanes}}.write(r);
+            Way(p, bf_cuda_axis_line_of(p.at, r), lanes).write(r);
         }
         __syncwarp();
     }
@@ -587,15 +675,14 @@ __global__ void __launch_bounds__(SETTLE_THREADS, SETTLE_BLOCKS)
     const int64_t groups = (int64_t)gridDim.x * (SETTLE_THREADS / size);
     int64_t r = ((int64_t)blockIdx.x * SETTLE_THREADS + threadIdx.x) / size;
     for (; r < p.at.results; r += groups) {
-        const bf_cuda_axis_line line = bf_cuda_axis_line_of(p.at, r);
-        const auto *from = (const typename C::Raw *)p.a + line.a;
-        descent<C>{{p, from, bf_cuda_axis_step(p.at, 0), (int)line.length, lanes}}.write(r);
+        descent<elements<C>>(p, bf_cuda_axis_line_of(p.at, r), lanes).write(r);
     }
 }
 
 template <class C> const void *kernel_of(bf_kind kind) {
-    return kind == BF_KIND_SUM ? (const void *)settle_marked<C, descent>
-                               : (const void *)settle_marked<C, spread>;
+    return kind == BF_KIND_SUM   ? (const void *)settle_marked<descent<elements<C>>>
+           : kind == BF_KIND_DOT ? (const void *)settle_marked<descent<products<C>>>
+                                 : (const void *)settle_marked<spread<C>>;
 }
 const void *kernel_of(const bf_cuda_axis_params &p) {
     if (p.element == 8) return kernel_of<bf_cuda_axis_floats_of<8>>(p.kind);
