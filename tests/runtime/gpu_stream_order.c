@@ -410,11 +410,13 @@ static void enqueue_doubled(const bf_array *x, const bf_array *out) {
  * context's next stream does. */
 static void a_stream_that_is_left_may_go(void **unused) {
     (void)unused;
+    if (is_small())
+        leave_out("BITFOLD_GPU_SMALL: a launch behind a shut gate waits under compute-sanitizer");
     const int64_t n = 3001;
     bf_array x = all(on_device, n, 1), out = bf_array_of(BF_F64, on_device + SECOND, n);
     enqueue_doubled(&x, &out); /* a first launch waits */
     enqueue(gpu, &out, 0);
-    for (int round = 0; round < (is_small() ? 3 : 50); round++) {
+    for (int round = 0; round < 50; round++) {
         int gate = 0;
         cudaStream_t gone;
         x = all(on_device, n, round);
