@@ -286,22 +286,24 @@ static double any_number(int way, int64_t i, uint64_t *rng) {
     }
 }
 
+/* Pairs behind moments and a sum, which share theirs, or before a sum. */
 static bf_groups *group_many(const char *isa, int threads, const bf_array *keys,
-                             const bf_array x[2], bool sum_first) {
+                             const bf_array x[2], bool moments) {
     const bf_dtype dtype = x[0].dtype;
-    const bf_aggregate aggregates[] = {{sum_first ? BF_SUM : BF_CORR, dtype},
-                                       {sum_first ? BF_CORR : BF_SUM, dtype}};
-    const bf_array *const sums[] = {&x[0], &x[0], &x[1]}, *const pairs[] = {&x[0], &x[1], &x[0]};
+    const bf_aggregate three[] = {{BF_VAR, dtype}, {BF_SUM, dtype}, {BF_CORR, dtype}},
+                       two[] = {{BF_CORR, dtype}, {BF_SUM, dtype}};
+    const bf_array *const of_three[] = {&x[0], &x[0], &x[0], &x[1]}, *const of_two[] = {
+                                                                         &x[0], &x[1], &x[0]};
+    const bf_groups_options options = BF_GROUPS_OPTIONS(.key = BF_I32, .count = moments ? 3 : 2,
+                                                        .aggregates = moments ? three : two);
     bf_groups *g;
-    OK(bf_groups_create(make_context(isa, threads),
-                        &BF_GROUPS_OPTIONS(.key = BF_I32, .count = 2, .aggregates = aggregates),
-                        &g));
-    for (int i = 0; i < 2; i++) OK(bf_groups_absorb(g, keys, sum_first ? sums : pairs));
+    OK(bf_groups_create(make_context(isa, threads), &options, &g));
+    for (int i = 0; i < 2; i++) OK(bf_groups_absorb(g, keys, moments ? of_three : of_two));
     return g;
 }
 
-/* Pairs of groups that are large enough for sums in doubles: of one, of some, of more than have
- * these. */
+/* Pairs and moments of groups that are large enough for sums in doubles: of one, of some, of more
+ * than have these. */
 TEST(many_rows_have_the_words_of_the_rules) {
     static int32_t keys[FRONT_ROWS];
     static double wide[2][FRONT_ROWS];

@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "cpu/group/part.h"
+#include "cpu/reduce/front.h"
 #include "cpu/runtime/estimate.h"
 
 #include <stdatomic.h>
@@ -21,7 +22,9 @@ enum {
     DONE_SHARE = 8,         /* so few rows are done that it does no harm to sort them, too */
     GUESS_LEAST = 1 << 14,  /* rows of a worker that are worth a table of guesses */
     FRONT_LEAST = 1 << 14,  /* so many are worth a front */
-    NEW_SHARE = 64          /* keys are new if one row in so many has met its group, at most */
+    FRONT_ROWS = 8,         /* so many of a group in a block are worth that */
+    FRONT_GROUPS = BF_FRONT_SLOTS * BF_PARTITIONS / 2, /* in so many, partitions fit theirs */
+    NEW_SHARE = 64 /* keys are new if one row in so many has met its group, at most */
 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -60,8 +63,19 @@ static bool is_new(const bf_group_partition *s) {
     return n - (int64_t)s->size <= n / NEW_SHARE;
 }
 
+/* Has a joint kind a front that some groups are not in? The records of such kinds take as much time
+ * as parting rows, so that all groups are in one. */
+static bool outgrows_front(const bf_group_partition *s) {
+    const bf_accumulators *a = &s->accumulators;
+    bool joint = false;
+    for (int c = 0; c < a->count; c++)
+        joint = joint || (a->columns[c].front != NULL && bf_part_is_joint(a->columns[c].parts));
+    return joint && s->size > BF_FRONT_SLOTS;
+}
+
 static bool is_crowded(const bf_group_partition *s) {
-    return s->size > BF_PARTITION_CROWD || s->size * s->accumulators.stride > BF_PARTITION_WORDS;
+    return s->size > BF_PARTITION_CROWD || s->size * s->accumulators.stride > BF_PARTITION_WORDS ||
+           outgrows_front(s);
 }
 
 /* BF_E_MEMORY: there is none, or the worker stops. */
@@ -80,15 +94,14 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
     return stops ? BF_E_MEMORY : BF_OK;
 }
 
-/* Opens the fronts of a worker's columns, for the rows from one on. */
-static void open_fronts(const bf_group_rows *r, int64_t first, bf_group_set *set) {
-    const bf_cpu_groups *g = r->groups;
+/* Opens the fronts of a partition's columns, for n rows from one on. */
+static void open_fronts(const bf_cpu_groups *g, bf_group_partition *partition,
+                        const char *const values[], int64_t first, int64_t n) {
     for (int c = 0; c < g->count; c++) {
         const int64_t at = first * bf_number_bytes(g->dtypes[c]);
-        const char *second = bf_group_second(g, c, r->values);
-        if (second != NULL)
-            bf_front_open(&set->partitions->accumulators, g->accumulate, c,
-                          r->values[g->array_of[c][0]] + at, second + at, r->n - first);
+        const char *second = bf_group_second(g, c, values);
+        bf_front_open(&partition->accumulators, g->accumulate, c, values[g->array_of[c][0]] + at,
+                      second != NULL ? second + at : NULL, n);
     }
 }
 
@@ -98,7 +111,8 @@ static bf_status absorb_first(bf_context *context, const bf_group_rows *r, int w
                               bf_group_set *sets, bool new_stop, int64_t *done) {
     few_job job = {.rows = r, .first = *done, .sets = sets, .new_stop = new_stop};
     const int64_t n = r->n - *done;
-    for (int i = 0; i < workers && n / workers >= FRONT_LEAST; i++) open_fronts(r, *done, &sets[i]);
+    for (int i = 0; i < workers && n / workers >= FRONT_LEAST; i++)
+        open_fronts(r->groups, sets[i].partitions, r->values, *done, n);
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, n * bf_group_row_bytes(r),
                                            absorb_piece, &job);
     for (int i = 0; i < workers; i++) bf_fronts_close(&sets[i].partitions->accumulators);
@@ -113,6 +127,7 @@ static bf_status absorb_first(bf_context *context, const bf_group_rows *r, int w
 typedef struct block {
     bf_parting parting;
     bf_group_set *set;
+    bool fronts; /* each partition opens its own */
 } block;
 
 static bool absorb_partition(const block *b, int64_t partition) {
@@ -126,16 +141,22 @@ static bool absorb_partition(const block *b, int64_t partition) {
         if (!bf_accumulators_expect(&to->accumulators, c, values[g->array_of[c][0]],
                                     bf_group_second(g, c, values), n))
             return false;
-    return bf_partition_open(g, to) &&
-           bf_partition_absorb(g, to, b->parting.ranks + first * g->rank_bytes, bf_stream_none(),
-                               values, n);
+    if (!bf_partition_open(g, to)) return false;
+    if (b->fronts) open_fronts(g, to, values, 0, n);
+    const bool absorbed = bf_partition_absorb(g, to, b->parting.ranks + first * g->rank_bytes,
+                                              bf_stream_none(), values, n);
+    bf_fronts_close(&to->accumulators);
+    return absorbed;
 }
 
 static bf_status absorb_partitions(void *arg, int worker, int64_t first, int64_t n) {
+    const bf_environment environment = bf_environment_enter(); /* fronts add doubles */
+    bool absorbed = true;
     (void)worker;
-    for (int64_t partition = first; partition < first + n; partition++)
-        if (!absorb_partition(arg, partition)) return BF_E_MEMORY;
-    return BF_OK;
+    for (int64_t partition = first; partition < first + n && absorbed; partition++)
+        absorbed = absorb_partition(arg, partition);
+    bf_environment_leave(environment);
+    return absorbed ? BF_OK : BF_E_MEMORY;
 }
 
 /* Sets *groups to about how many groups the rows from `first` on have, or to 0: keys are so short
@@ -171,6 +192,9 @@ static bf_status absorb_many(bf_context *context, const bf_group_rows *r, int64_
         (!bf_parting_open(&b.parting, room) ||
          !bf_group_set_reserve(r->groups, set, least(groups, room) / BF_PARTITIONS)))
         status = BF_E_MEMORY;
+    for (int c = 0; c < r->groups->count; c++)
+        b.fronts = b.fronts || bf_part_is_joint(r->groups->parts[c]);
+    b.fronts = b.fronts && groups <= least(FRONT_GROUPS, room / FRONT_ROWS);
     for (; first < r->n && status == BF_OK; first += room) {
         b.parting.first = first;
         b.parting.n = least(r->n - first, room);

@@ -327,11 +327,13 @@ static bool make_room(bf_accumulators *a, bf_accumulator_column *c, unsigned par
 
 bool bf_accumulators_hold_front(bf_accumulators *a, bf_accumulator_column *c,
                                 const bf_front *front) {
-    for (int k = 0; k < BF_PARTS_MOST; k++) {
-        const int lane = k < 2 ? k : k + 3, least = c->bands[k].layout.exponent;
+    for (int lane = 0; lane < BF_FRONT_LANES; lane++) {
+        const int band = bf_front_band(c, lane);
+        if (band < 0) continue;
+        const int least = c->bands[band].layout.exponent;
         const int begin = bf_front_unit(front, BF_FRONT_LEVELS - 1, lane) - least;
-        const int end = bf_front_unit(front, 0, k) + BF_FRONT_STEP + 1 - least;
-        if (!widen_band(a, &c->bands[k], begin, end, a->deposits)) return false;
+        const int end = bf_front_unit(front, 0, lane) + BF_FRONT_STEP + 1 - least;
+        if (!widen_band(a, &c->bands[band], begin, end, a->deposits)) return false;
     }
     return true;
 }
@@ -351,37 +353,42 @@ static bool absorb_part(bf_accumulators *a, const bf_accumulate_loops *loops,
     return true;
 }
 
-/* Absorbs pairs into the front, and stages that do not fit it into the records. A front that leaves
+/* Absorbs values [i, n) into all parts, the first of which counts. */
+static bool absorb_parts(bf_accumulators *a, const bf_accumulate_loops *loops,
+                         bf_accumulator_column *c, unsigned counts, const bf_rows_batch *b,
+                         int64_t i) {
+    for (unsigned part = 1; part <= c->parts; part *= 2) {
+        if (!(c->parts & part)) continue;
+        if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
+        if (!absorb_part(a, loops, c, part, counts, b, i)) return false;
+        counts = 0;
+    }
+    return true;
+}
+
+/* Absorbs rows into the front, and stages that do not fit it into the records. A front that leaves
  * too many takes no more. */
 static bool absorb_with_front(bf_accumulators *a, const bf_accumulate_loops *loops,
-                              bf_accumulator_column *c, unsigned part, unsigned counts,
-                              const bf_rows_batch *b) {
+                              bf_accumulator_column *c, unsigned counts, const bf_rows_batch *b) {
     int64_t i = 0;
     while (c->front->left <= STAGES_LEFT + c->front->taken / STAGES_LEFT &&
            (i = loops->front(a, c, b, i)) < b->n) {
         bf_rows_batch some = *b;
         some.n = least64(b->n, i + BF_FRONT_STAGE);
-        if (!absorb_part(a, loops, c, part, counts, &some, i)) return false;
+        if (!absorb_parts(a, loops, c, counts, &some, i)) return false;
         c->front->left++;
         i = some.n;
     }
-    return absorb_part(a, loops, c, part, counts, b, i);
+    return absorb_parts(a, loops, c, counts, b, i);
 }
 
 bool bf_accumulators_absorb(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                             const bf_rows_batch *b) {
     bf_accumulator_column *c = &a->columns[column];
-    unsigned counts = BF_COUNT_SPECIALS; /* by the first part alone */
+    unsigned counts = BF_COUNT_SPECIALS;
     if (column == 0 && !a->uncounted) counts |= BF_COUNT_ROWS;
-    for (unsigned part = 1; part <= c->parts; part *= 2) {
-        if (!(c->parts & part)) continue;
-        if (part >= BF_PART_LEAST && (c->parts & BF_PART_SUM)) break; /* went with the sum */
-        const bool absorbed = c->front != NULL ? absorb_with_front(a, loops, c, part, counts, b)
-                                               : absorb_part(a, loops, c, part, counts, b, 0);
-        if (!absorbed) return false;
-        counts = 0;
-    }
-    return true;
+    return c->front != NULL ? absorb_with_front(a, loops, c, counts, b)
+                            : absorb_parts(a, loops, c, counts, b, 0);
 }
 
 bool bf_accumulator_column_expects_specials(const bf_accumulator_column *c, const char *values,

@@ -232,10 +232,10 @@ static inline void bf_accumulator_column_counts(const bf_accumulator_column *c, 
         words[bf_special_word(kind, BF_SPECIAL_LAST)] = specials[BF_SPECIAL_LAST];
 }
 
-/* --- front.c: sums in doubles before the records, of pairs --- */
+/* --- front.c: sums in doubles before the records, of pairs and of moments --- */
 
-/* Opens the front of a column, if it is of pairs, the loops have one and there is memory: for n
- * pairs of which a sample is looked at. */
+/* Opens the front of a column, if it has only sums of pairs or only moments, the loops have one and
+ * there is memory: for n rows of which a sample is looked at. second: NULL but of pairs. */
 void bf_front_open(bf_accumulators *a, const bf_accumulate_loops *loops, int column,
                    const char *values, const char *second, int64_t n);
 /* Adds what all fronts have to the records, and ends them: before these are looked at. */

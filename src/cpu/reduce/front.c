@@ -8,7 +8,8 @@ enum { SAMPLE = 512, SPARE = 2 /* powers of two above the sample */ };
 
 /* Does a column have a front's lanes? */
 static bool has_front(const bf_accumulator_column *c) {
-    return bf_bands_kind(c->parts) == BF_KIND_COMOMENTS &&
+    const bool moments = c->parts == (BF_PART_SUM | BF_PART_PRODUCTS);
+    return (moments || bf_bands_kind(c->parts) == BF_KIND_COMOMENTS) &&
            (c->dtype == BF_F64 || c->dtype == BF_F32);
 }
 
@@ -66,7 +67,7 @@ void bf_front_open(bf_accumulators *a, const bf_accumulate_loops *loops, int col
                    const char *values, const char *second, int64_t n) {
     bf_accumulator_column *c = &a->columns[column];
     if (loops->front == NULL || !has_front(c) || n == 0) return;
-    bf_front *front = make_front(a, c, values, second, n);
+    bf_front *front = make_front(a, c, values, second != NULL ? second : values, n);
     if (front != NULL && !bf_accumulators_hold_front(a, c, front)) {
         bf_front_free(front);
         front = NULL;
@@ -75,13 +76,13 @@ void bf_front_open(bf_accumulators *a, const bf_accumulate_loops *loops, int col
 }
 
 void bf_front_add(const bf_accumulators *a, const bf_accumulator_column *c, size_t slot) {
-    static const int parts[] = {0, 1, 2, 3, 4, 2, 3, 4}; /* bands of BF_KIND_COMOMENTS */
     bf_front *front = c->front;
     int64_t *record = bf_record(a, slot);
     double *sum = front->sums + slot * BF_FRONT_LEVELS * BF_FRONT_LANES;
     for (int level = 0; level < BF_FRONT_LEVELS; level++) {
         for (int lane = 0; lane < BF_FRONT_LANES; lane++, sum++) {
-            const bf_band *band = &c->bands[parts[lane]];
+            if (bf_front_band(c, lane) < 0) continue;
+            const bf_band *band = &c->bands[bf_front_band(c, lane)];
             const int unit = bf_front_unit(front, level, lane);
             const int64_t whole = (int64_t)(*sum * bf_power_of_two(-unit));
             bf_band_add(band, record, unit - band->layout.exponent, whole);

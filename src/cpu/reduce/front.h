@@ -1,9 +1,11 @@
-/* The front of a column of pairs: sums in doubles of the slots that most rows meet. They take a row
- * in a few vectors, and are added to the records now and then.
+/* The front of a column of pairs or of moments: sums in doubles of the slots that most rows meet.
+ * They take a row in a few vectors, and are added to the records now and then.
  *
  * A slot has a vector of eight doubles for each of three levels. Its lanes are the five sums:
  *
  *     a   b   a*a   a*b   b*b   and of the three products what they round off
+ *
+ * For moments b is a, and only a and a*a are kept.
  *
  * Lane k takes terms below 2^top[k]. The first level takes multiples of 2^(top[k] - 40), each next
  * one what the level before rounded off, in units that are 2^40 times as small; the last one takes
@@ -41,6 +43,14 @@ static inline int bf_front_unit(const bf_front *front, int level, int lane) {
     static const int a[] = {1, 0, 2, 1, 0, 2, 1, 0}, b[] = {0, 1, 0, 1, 2, 0, 1, 2};
     const int top = a[lane] * front->top[0] + b[lane] * front->top[1] - (lane > 4 ? 53 : 0);
     return top - BF_FRONT_STEP * (level + 1);
+}
+
+/* The band of a column that has the sums of a lane; -1: none. */
+static inline int bf_front_band(const bf_accumulator_column *column, int lane) {
+    static const int pairs[] = {0, 1, 2, 3, 4, 2, 3, 4};
+    static const int moments[] = {BF_BAND_SUM, -1, BF_BAND_PRODUCTS, -1, -1, BF_BAND_PRODUCTS,
+                                  -1,          -1};
+    return bf_part_is_joint(column->parts) ? pairs[lane] : moments[lane];
 }
 
 /* Adds a slot's sums to its record. */

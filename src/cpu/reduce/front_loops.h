@@ -52,9 +52,9 @@ typedef struct front_stage {
 } front_stage;
 
 /* Sets n elements as doubles. Returns whether each is 0 or within 2^(top - BF_FRONT_RANGE) to
- * 2^top. */
-static ALWAYS_INLINE bool take_elements(bf_dtype dtype, const char *from, int64_t n, int top,
-                                        double *restrict to) {
+ * 2^top, and none is -0 where the zeros of sums have signs. */
+static ALWAYS_INLINE bool take_elements(bf_dtype dtype, bool signs, const char *from, int64_t n,
+                                        int top, double *restrict to) {
     const uint64_t most = (uint64_t)(top + 1023) << 52;
     const uint64_t least = (uint64_t)(top - BF_FRONT_RANGE + 1023) << 52;
     uint64_t bad = 0;
@@ -66,6 +66,7 @@ static ALWAYS_INLINE bool take_elements(bf_dtype dtype, const char *from, int64_
         memcpy(&x, from + i * 8, dtype == BF_F32 ? 0 : 8);
         if (dtype == BF_F32) x = narrow;
         memcpy(&bits, &x, 8);
+        bad |= mask_of(signs && bits == (uint64_t)1 << 63);
         bits &= INT64_MAX;
         bad |= mask_of(bits != 0) & mask_of(bits - least >= most - least);
         to[i] = x;
@@ -73,17 +74,25 @@ static ALWAYS_INLINE bool take_elements(bf_dtype dtype, const char *from, int64_
     return bad == 0;
 }
 
+static ALWAYS_INLINE bool take_stage_of(bf_dtype dtype, const bf_front *front,
+                                        const bf_rows_batch *b, int64_t i, int64_t n,
+                                        front_stage *s) {
+    const int64_t at = i * bf_dtype_bytes(dtype);
+    if (b->second != NULL)
+        return take_elements(dtype, false, b->values + at, n, front->top[0], s->a) &&
+               take_elements(dtype, false, b->second + at, n, front->top[1], s->b);
+    if (!take_elements(dtype, true, b->values + at, n, front->top[0], s->a)) return false;
+    memcpy(s->b, s->a, (size_t)n * sizeof *s->a);
+    return true;
+}
+
 static bool take_stage(const bf_front *front, bf_dtype dtype, const bf_rows_batch *b, int64_t i,
                        int64_t n, front_stage *s) {
-    const int bytes = bf_dtype_bytes(dtype);
-    const char *const first = b->values + i * bytes, *const second = b->second + i * bytes;
     uint32_t slots = 0;
     for (int64_t k = i; k < i + n; k++) slots |= b->slots[k];
     if (slots >= BF_FRONT_SLOTS) return false;
-    return dtype == BF_F64 ? take_elements(BF_F64, first, n, front->top[0], s->a) &&
-                                 take_elements(BF_F64, second, n, front->top[1], s->b)
-                           : take_elements(BF_F32, first, n, front->top[0], s->a) &&
-                                 take_elements(BF_F32, second, n, front->top[1], s->b);
+    return dtype == BF_F64 ? take_stage_of(BF_F64, front, b, i, n, s)
+                           : take_stage_of(BF_F32, front, b, i, n, s);
 }
 
 /* Adds n rows. */

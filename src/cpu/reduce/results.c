@@ -33,15 +33,44 @@ static ALWAYS_INLINE void finish_floats(const bf_slot_results *r, bf_reduction o
     }
 }
 
+/* The sums of a joint kind as the bands hold them: of fewer limbs than those of a state. */
+static bf_parts parts_of_bands(const bf_accumulator_column *c, bf_kind kind) {
+    bf_parts p = bf_parts_of(kind, c->dtype);
+    p.words = BF_SUM_LIMBS;
+    for (int i = 0; i < p.count; i++) {
+        const bf_band *band = &c->bands[i];
+        p.part[i].layout = band_layout(band);
+        p.part[i].layout.limbs = band->words > 0 ? 2 * band->words : 1;
+        p.part[i].at = p.words;
+        p.words += p.part[i].layout.limbs;
+    }
+    return p;
+}
+
+static void read_bands(const bf_accumulators *a, const bf_accumulator_column *c, const bf_parts *p,
+                       size_t slot, int64_t *words) {
+    for (int i = 0; i < p->count; i++) {
+        const bf_band *band = &c->bands[i];
+        const int64_t *sum = bf_record(a, slot) + band->at;
+        int64_t *limbs = words + p->part[i].at;
+        const int last = p->part[i].layout.limbs - 1;
+        for (int k = 0; k <= last; k++) limbs[k] = bf_band_limb(sum, band->words, true, k);
+        limbs[last] = (int32_t)limbs[last];
+    }
+}
+
 static void finish_joint(const bf_slot_results *r, size_t first, size_t n) {
-    const bf_dtype dtype = r->from->columns[r->column].dtype;
-    const bf_kind kind = bf_kind_of(r->op, dtype);
+    const bf_accumulator_column *c = &r->from->columns[r->column];
+    const bf_kind kind = bf_kind_of(r->op, c->dtype);
     const int bytes = bf_dtype_bytes(r->to);
-    int64_t words[BF_PARTS_WORDS_MAX];
-    for (size_t i = 0; i < n; i++) {
-        bf_accumulators_words(r->from, r->column, r->op, first + i, words);
-        bf_store_bits(r->values + i * (size_t)bytes, bytes,
-                      bf_joint_result(kind, r->op, dtype, words, r->options, bf_format_of(r->to)));
+    const bf_parts parts = parts_of_bands(c, kind);
+    int64_t words[BF_PARTS_WORDS_MAX + 2 * BF_PARTS_MOST];
+    const bf_joint_sums sums = {c->dtype, &parts, words};
+    for (size_t i = first; i < first + n; i++) {
+        bf_accumulator_column_counts(c, i, kind, bf_rows_of(r->from, i), words);
+        read_bands(r->from, c, &parts, i, words);
+        bf_store_bits(r->values + (i - first) * (size_t)bytes, bytes,
+                      bf_joint_finish(kind, r->op, &sums, r->options, bf_format_of(r->to)));
     }
 }
 

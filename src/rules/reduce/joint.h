@@ -356,14 +356,19 @@ BF_RULE uint64_t bf_joint_bits(bf_kind kind, bf_reduction op, const bf_joint_sum
     }
 }
 
+BF_RULE_APART uint64_t bf_joint_finish(bf_kind kind, bf_reduction op, const bf_joint_sums *sums,
+                                       const bf_reduce_options *options, bf_format f) {
+    bf_signed room[BF_JOINT_ROOM];
+    return bf_joint_bits(kind, op, sums, options, f, room);
+}
+
 /* Makes the bits of the words of a state. */
 BF_RULE_APART uint64_t bf_joint_result(bf_kind kind, bf_reduction op, bf_dtype dtype,
                                        const int64_t *words, const bf_reduce_options *options,
                                        bf_format f) {
     const bf_parts parts = bf_parts_of(kind, dtype);
     const bf_joint_sums sums = {dtype, &parts, words};
-    bf_signed room[BF_JOINT_ROOM];
-    return bf_joint_bits(kind, op, &sums, options, f, room);
+    return bf_joint_finish(kind, op, &sums, options, f);
 }
 
 #endif
