@@ -3,6 +3,7 @@
  * fit, and each of which one worker absorbs; or all rows are sorted. */
 #include "cpu/group/group.h"
 
+#include "base/budget.h"
 #include "base/environment.h"
 #include "cpu/group/part.h"
 #include "cpu/reduce/front.h"
@@ -13,8 +14,9 @@
 #define SORTED_BYTES ((int64_t)1 << 32) /* the most that rows take which are sorted */
 
 enum {
-    PIECE = 1 << 14, /* rows that a worker takes at a time */
-    BLOCK = 1 << 22, /* rows that are partitioned at a time */
+    PIECE = 1 << 14,       /* rows that a worker takes at a time */
+    BLOCK = 1 << 22,       /* rows that are parted at a time, at most */
+    BLOCK_LEAST = 1 << 16, /* and at least */
     FEW_BATCH = 512, /* rows that are numbered at a time, while memory is fetched for the next */
     SORTED_LEAST = 1 << 19, /* so many rows are worth a sort */
     SORTED_ROWS = 8,        /* the most rows of a group for which it is worth that */
@@ -29,6 +31,13 @@ enum {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* How many of n rows are parted at a time: a quarter of the memory that is left holds them. */
+static int64_t block_rows(const bf_group_rows *r, int64_t n) {
+    const int64_t quarter = bf_budget_left(bf_budget_current()) / 4;
+    const int64_t held = quarter / (bf_group_row_bytes(r) + 1);
+    return least(least(n, BLOCK), held > BLOCK_LEAST ? held : BLOCK_LEAST);
+}
+
 /* ---- few groups ------------------------------------------------------------------------------ */
 
 typedef struct few_job {
@@ -36,6 +45,7 @@ typedef struct few_job {
     int64_t first;        /* where the rows begin */
     bf_group_set *sets;   /* each worker's, of one partition */
     bool new_stop;        /* workers stop when their keys are mostly new */
+    bool part_early;      /* they stop when a front outgrows its groups */
     _Atomic int64_t done; /* rows that were absorbed */
     atomic_bool failed;   /* there was no memory */
 } few_job;
@@ -74,8 +84,7 @@ static bool outgrows_front(const bf_group_partition *s) {
 }
 
 static bool is_crowded(const bf_group_partition *s) {
-    return s->size > BF_PARTITION_CROWD || s->size * s->accumulators.stride > BF_PARTITION_WORDS ||
-           outgrows_front(s);
+    return s->size > BF_PARTITION_CROWD || s->size * s->accumulators.stride > BF_PARTITION_WORDS;
 }
 
 /* BF_E_MEMORY: there is none, or the worker stops. */
@@ -90,7 +99,8 @@ static bf_status absorb_piece(void *arg, int worker, int64_t first, int64_t n) {
         return BF_E_MEMORY;
     }
     atomic_fetch_add(&job->done, n);
-    bool stops = is_crowded(partition) || (job->new_stop && is_new(partition));
+    const bool stops = is_crowded(partition) || (job->new_stop && is_new(partition)) ||
+                       (job->part_early && outgrows_front(partition));
     return stops ? BF_E_MEMORY : BF_OK;
 }
 
@@ -109,8 +119,12 @@ static void open_fronts(const bf_cpu_groups *g, bf_group_partition *partition,
  * it. Raises *done. */
 static bf_status absorb_first(bf_context *context, const bf_group_rows *r, int workers,
                               bf_group_set *sets, bool new_stop, int64_t *done) {
-    few_job job = {.rows = r, .first = *done, .sets = sets, .new_stop = new_stop};
     const int64_t n = r->n - *done;
+    few_job job = {.rows = r,
+                   .first = *done,
+                   .sets = sets,
+                   .new_stop = new_stop,
+                   .part_early = block_rows(r, n) == least(n, BLOCK)};
     for (int i = 0; i < workers && n / workers >= FRONT_LEAST; i++)
         open_fronts(r->groups, sets[i].partitions, r->values, *done, n);
     bf_status status = bf_parallel_watched(context, workers, n, PIECE, n * bf_group_row_bytes(r),
@@ -181,10 +195,17 @@ static bf_status absorb_block(bf_context *context, int workers, block *b) {
     return bf_parallel_watched(context, workers, BF_PARTITIONS, 1, bytes / 2, absorb_partitions, b);
 }
 
+/* Do partitions open fronts for blocks of so many rows? */
+static bool has_fronts(const bf_cpu_groups *g, int64_t groups, int64_t rows) {
+    bool joint = false;
+    for (int c = 0; c < g->count; c++) joint = joint || bf_part_is_joint(g->parts[c]);
+    return joint && groups <= least(FRONT_GROUPS, rows / FRONT_ROWS);
+}
+
 /* Absorbs rows from `first` on into a set of BF_PARTITIONS partitions. */
 static bf_status absorb_many(bf_context *context, const bf_group_rows *r, int64_t first,
                              bf_group_set *set) {
-    int64_t groups, room = least(r->n - first, BLOCK);
+    int64_t groups, room = block_rows(r, r->n - first);
     int workers = bf_workers(context, room, BF_ROWS_LEAST);
     block b = {.parting = {.rows = r, .pieces = 4 * workers}, .set = set};
     bf_status status = estimate_groups(context, r, first, &groups);
@@ -192,9 +213,7 @@ static bf_status absorb_many(bf_context *context, const bf_group_rows *r, int64_
         (!bf_parting_open(&b.parting, room) ||
          !bf_group_set_reserve(r->groups, set, least(groups, room) / BF_PARTITIONS)))
         status = BF_E_MEMORY;
-    for (int c = 0; c < r->groups->count; c++)
-        b.fronts = b.fronts || bf_part_is_joint(r->groups->parts[c]);
-    b.fronts = b.fronts && groups <= least(FRONT_GROUPS, room / FRONT_ROWS);
+    b.fronts = has_fronts(r->groups, groups, room);
     for (; first < r->n && status == BF_OK; first += room) {
         b.parting.first = first;
         b.parting.n = least(r->n - first, room);
