@@ -588,6 +588,16 @@ static int64_t add_squares(const bf_accumulators *a, const bf_accumulator_column
     return loops->add_squares(&p, c, counts, b, i, b->n);
 }
 
+/* Sets the factors of rows. Returns whether they have 64 bits each. */
+static bool make_all_factors(const joint_rows *r, bf_dtype dtype, factors *x, factors *y) {
+    if (dtype == BF_I128)
+        return make_factors_narrow(r->values, r->n, x) &&
+               (r->second == NULL || make_factors_narrow(r->second, r->n, y));
+    all_loops[dtype].make_factors(r->values, r->n, x);
+    if (r->second != NULL) all_loops[dtype].make_factors(r->second, r->n, y);
+    return true;
+}
+
 /* Adds rows from i on, of a joint kind. */
 static int64_t absorb_joint(const bf_accumulators *a, const bf_accumulator_column *c, bf_kind kind,
                             unsigned counts, const bf_rows_batch *b, int64_t i) {
@@ -604,13 +614,11 @@ static int64_t absorb_joint(const bf_accumulators *a, const bf_accumulator_colum
         r.values = b->values + i * bytes;
         r.second = b->second != NULL ? b->second + i * bytes : NULL;
         r.n = b->n - i < FACTORS ? b->n - i : FACTORS;
-        if (c->dtype == BF_I128) {
+        if (!make_all_factors(&r, c->dtype, &x, &y)) {
             add_joint_wide(&r, kind);
             done = r.n;
             continue;
         }
-        all_loops[c->dtype].make_factors(r.values, r.n, &x);
-        if (r.second != NULL) all_loops[c->dtype].make_factors(r.second, r.n, &y);
         done = add_joint_rows(&r, kind, &x, &y, r.n);
         if (done < r.n) return i + done;
     }

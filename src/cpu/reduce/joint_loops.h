@@ -152,7 +152,22 @@ static int64_t add_joint_rows(const joint_rows *r, bf_kind kind, const factors *
     }
 }
 
-/* Integers of 128 bits, by the rules. */
+/* Sets the factors of integers of 128 bits. Returns whether their magnitudes have 64. */
+static bool make_factors_narrow(const char *restrict values, int64_t n, factors *restrict x) {
+    uint64_t above = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const bf_i128 value = bf_load_i128(values + 16 * i);
+        const bf_u128 magnitude = value < 0 ? 0 - (bf_u128)value : (bf_u128)value;
+        above |= (uint64_t)(magnitude >> 64);
+        x->magnitude[i] = (uint64_t)magnitude;
+        x->position[i] = 0;
+        x->negative[i] = value < 0;
+        x->odd[i] = false;
+    }
+    return above == 0;
+}
+
+/* Integers of 128 bits that have all of these, by the rules. */
 static void add_joint_wide(const joint_rows *r, bf_kind kind) {
     const bf_parts parts = bf_parts_of(kind, BF_I128);
     for (int64_t i = 0; i < r->n; i++) {
