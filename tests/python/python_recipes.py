@@ -69,6 +69,12 @@ def rain(t, _):
     return both.groupby("country").rain.sum().reset_index().sort_values("rain", ascending=False).head(3)
 
 
+def correlations(t, _):
+    columns = ["temperature", "rain", "wind"]
+    found = pd.read_csv(os.path.join(DATA, "weather.csv"), na_values="NA")[columns].corr()
+    return [columns, *found.values.tolist()]
+
+
 def kinds(t, _):
     """What describe says of each column: its dtype, and how many values there are and are missing."""
     names = {"datetime64": "time", "str": "string", "object": "string", "int64": "i64", "float64": "decimal"}
@@ -90,6 +96,9 @@ ANSWERS = [
     ("bitfold group --by 'trunc(time, \"hour\")=hour'", worst_hours),
     ("bitfold sample", None),
     ("bitfold describe --infer", kinds),
+    ("bitfold corr --column temperature,rain,wind", correlations),
+    ("bitfold fit --column quantity,price", None),
+    ("bitfold mean --column price --weights quantity", lambda t, _: t.total.sum() / t.quantity.sum()),
     ("bitfold join", None),
     ("bitfold group --by country", rain),
     ("bitfold sum -e 'quantity*price' --save total.bfs", lambda t, _: t.total.sum()),

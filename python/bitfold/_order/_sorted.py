@@ -164,7 +164,7 @@ def top(x, k, axis=-1, *, largest=True, nan="propagate", dtype=None, context=Non
     ndim = len(shape)
     if not -ndim <= number < ndim:
         raise ArgumentError(f"axis {number} of an array of {ndim} dimensions")
-    k = min(operator.index(k), shape[number])
+    k = min(int(operator.index(k)), shape[number])  # Python 3.9: the index of a bool is one
     if k < 0:
         raise ArgumentError(f"the first {k} elements")
     shape[number] = k

@@ -1,9 +1,12 @@
 """Doors before the kernels of operators: calls go to the library without Python on their way (python/native)."""
 
+from typing import Any
+
 import torch
 
 import bitfold
 
+from .._dtypes import dtype_name
 from .._library import DTYPES, native
 
 try:
@@ -17,9 +20,11 @@ _library = torch.library.Library("bitfold", "FRAGMENT")  # has the kernels as lo
 _plain: set = set()  # the numbers of dispatch keys with which a call is left to its backend
 behind: dict = {}  # the function behind each operator's door, its row, and which it is of those that share the row
 
+_module: Any = bitfold  # with what its stub does not tell
+
 for _name in ("float64", "float32", "float16", "bfloat16"):
-    bitfold._Rules.dtypes[getattr(torch, _name)] = DTYPES[bitfold._arrays.dtype_name(_name)]
-bitfold._Rules.is_capturing = staticmethod(torch.cuda.is_current_stream_capturing)
+    _module._Rules.dtypes[getattr(torch, _name)] = DTYPES[dtype_name(_name)]
+_module._Rules.is_capturing = staticmethod(torch.cuda.is_current_stream_capturing)
 
 
 def put_door(name, call, row, choice):
