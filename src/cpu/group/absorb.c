@@ -6,7 +6,6 @@
 #include "base/budget.h"
 #include "base/environment.h"
 #include "cpu/group/part.h"
-#include "cpu/reduce/front.h"
 #include "cpu/runtime/estimate.h"
 
 #include <stdatomic.h>
@@ -15,8 +14,8 @@
 
 enum {
     PIECE = 1 << 14,       /* rows that a worker takes at a time */
-    BLOCK = 1 << 22,       /* rows that are parted at a time, at most */
-    BLOCK_LEAST = 1 << 16, /* and at least */
+    BLOCK = 1 << 22,       /* rows that are parted at a time */
+    BLOCK_LEAST = 1 << 16, /* if there is little memory, too */
     FEW_BATCH = 512, /* rows that are numbered at a time, while memory is fetched for the next */
     SORTED_LEAST = 1 << 19, /* so many rows are worth a sort */
     SORTED_ROWS = 8,        /* the most rows of a group for which it is worth that */

@@ -234,6 +234,8 @@ static inline void bf_accumulator_column_counts(const bf_accumulator_column *c, 
 
 /* --- front.c: sums in doubles before the records, of pairs and of moments --- */
 
+enum { BF_FRONT_SLOTS = 1 << 12 }; /* the slots that it has */
+
 /* Opens the front of a column, if it has only sums of pairs or only moments, the loops have one and
  * there is memory: for n rows of which a sample is looked at. second: NULL but of pairs. */
 void bf_front_open(bf_accumulators *a, const bf_accumulate_loops *loops, int column,

@@ -21,11 +21,10 @@
 enum {
     BF_FRONT_LANES = 8,
     BF_FRONT_LEVELS = 3,
-    BF_FRONT_STEP = 40,       /* bits of a level */
-    BF_FRONT_RANGE = 33,      /* how far the exponents of elements may be from each other */
-    BF_FRONT_ROWS = 1 << 12,  /* rows of a slot until it is added to its record */
-    BF_FRONT_SLOTS = 1 << 12, /* slots that have one */
-    BF_FRONT_STAGE = 128      /* rows that it takes, or leaves, together */
+    BF_FRONT_STEP = 40,      /* bits of a level */
+    BF_FRONT_RANGE = 33,     /* how far the exponents of elements may be from each other */
+    BF_FRONT_ROWS = 1 << 12, /* rows of a slot until it is added to its record */
+    BF_FRONT_STAGE = 128     /* rows that it takes, or leaves, together */
 };
 
 struct bf_front {
