@@ -52,7 +52,12 @@ target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math 
                        $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C>>:-O3>)
 target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
 bitfold_warnings(bitfold_objects)
-bitfold_frames(bitfold_objects 17408) # threads of 64 KiB of stack are enough for every call
+# Threads of 64 KiB of stack are enough for every call. Vectors lie there where a machine has none.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|aarch64|arm64|ppc64le|powerpc64le)$")
+    bitfold_frames(bitfold_objects 17408)
+else()
+    bitfold_frames(bitfold_objects 24576)
+endif()
 
 add_library(bitfold SHARED $<TARGET_OBJECTS:bitfold_objects>)
 add_library(bitfold_static STATIC $<TARGET_OBJECTS:bitfold_objects>)
