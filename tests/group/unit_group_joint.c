@@ -28,7 +28,13 @@ static char values[2][16 * ROWS];
 /* Any elements, with a NaN or infinity now and then. */
 static void make_values(bf_dtype dtype, data_kind k, uint64_t *rng, char *to, int64_t n) {
     if (dtype == BF_I128) {
+        int64_t halves[2];
         make_elements(dtype, to, n, UINT64_MAX, next_random(rng), 8);
+        for (; k == KIND_NARROW && n > 0; n--, to += sizeof halves) {
+            memcpy(halves, to, sizeof halves);
+            halves[1] = halves[0] < 0 ? -1 : 0; /* one of 64 bits */
+            memcpy(to, halves, sizeof halves);
+        }
         return;
     }
     const size_t bytes = bf_dtype_size(dtype);
