@@ -52,7 +52,7 @@ target_compile_options(bitfold_objects PRIVATE -ffp-contract=off -fno-fast-math 
                        $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C>>:-O3>)
 target_include_directories(bitfold_objects PUBLIC include PRIVATE src)
 bitfold_warnings(bitfold_objects)
-# Threads of 64 KiB of stack are enough for every call. Vectors lie there where a machine has none.
+# Threads of 64 KiB of stack are enough for every call. A machine without vectors keeps them there.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|aarch64|arm64|ppc64le|powerpc64le)$")
     bitfold_frames(bitfold_objects 17408)
 else()
