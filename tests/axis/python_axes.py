@@ -2,14 +2,13 @@
 elements alone, on every instruction set, on 1 to 8 threads and on a GPU, in one call and from chunks.
 
 BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 A failure prints the seed that alone repeats it.
 """
 
 import array
 import contextlib
 import math
-import os
 import struct
 import sys
 import types
@@ -20,12 +19,12 @@ from fractions import Fraction
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from oracle import DTYPES, FLOATS, INTS, Case, as_f64, root_to, same
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(300)
 THREADS = (1, 2, 3, 8)
 ON_DEVICE = ("sum", "mean", "var", "std", "sumsq", "norm", "min", "max")  # where their states can be
 POSITIONS = ("argmin", "argmax")
@@ -320,7 +319,7 @@ class Random(unittest.TestCase):
             self.assertLess(len(saved), 2, f"seed {seed}: saved states differ")
 
     def test_every_result_is_that_of_its_elements(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             self.check(seed)
 
 

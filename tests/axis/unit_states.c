@@ -415,6 +415,34 @@ TEST(products_of_floats_join_at_leaves) {
     free(data);
 }
 
+/* Trees of many sizes: the form of each is as long as its elements make it. */
+TEST(products_of_floats_come_back) {
+    enum { SLOTS = 6, LENGTH = 90000 };
+    static const int64_t offsets[SLOTS + 1] = {0, 0, 3, 40000, 40001, 66000, LENGTH};
+    double *data = malloc(LENGTH * sizeof *data), found[SLOTS];
+    uint64_t seed = 5;
+    const bf_array a = bf_array_of(BF_F64, data, LENGTH);
+    const bf_array segments = bf_array_of(BF_I64, (int64_t *)offsets, SLOTS + 1);
+    const bf_array values = bf_array_of(BF_F64, found, SLOTS);
+    OWN(bf_states) *states = NULL, *loaded = NULL, *again = NULL;
+    for (int k = 0; k < LENGTH; k++)
+        data[k] = ldexp(1 + (double)pick(&seed, 1000) / 999, (int)pick(&seed, 40) - 20);
+    assert_int_equal(bf_states_create(contexts[0], BF_PROD, BF_F64, SLOTS, &states), BF_OK);
+    assert_int_equal(bf_states_absorb_segments(states, &a, &segments), BF_OK);
+    loaded = copy_form(contexts[1], states);
+    again = copy_form(contexts[2], loaded);
+    assert_same_form(again, states);
+    assert_int_equal(bf_states_result(again, NULL, &values, NULL), BF_OK);
+    for (int i = 0; i < SLOTS; i++) {
+        const bf_array segment =
+            bf_array_of(BF_F64, data + offsets[i], offsets[i + 1] - offsets[i]);
+        bf_value v;
+        assert_int_equal(bf_reduce(contexts[0], BF_PROD, &segment, NULL, &v), BF_OK);
+        assert_memory_equal(&found[i], &v.as.f64, 8);
+    }
+    free(data);
+}
+
 /* Long fibres, which threads share out. */
 TEST(a_long_fibre_has_the_bits_of_an_array) {
     enum { N = 1500000 };

@@ -3,7 +3,6 @@ joins against nested loops. Threads, chunks, merges and hostile keys change no b
 Builds: release (full)."""
 
 import math
-import os
 import random
 import struct
 import time
@@ -14,8 +13,9 @@ from unittest import mock
 import numpy as np
 
 import bitfold
+import cases
 from bitfold import Result
-from devices import gpus, placed
+from devices import chosen, gpus, placed
 
 HELD = {
     "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
@@ -25,8 +25,7 @@ DTYPES = [name for name in HELD if name != "pair"]
 OPS = ["sum", "mean", "var", "std", "sumsq", "norm", "min", "max"]
 CONTEXTS = [bitfold.Context(device="cpu", threads=n, isa="generic" if n == 1 else "auto")
             for n in (1, 2, 8)] + gpus()
-SCRIPTS = int(os.environ.get("BITFOLD_CASES", "400"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+SCRIPTS = cases.number(400)
 
 
 def elements(rng, name, n, spread):
@@ -154,7 +153,7 @@ class GroupsTest(unittest.TestCase):
 class Scripts(GroupsTest):
     def test_groups_are_what_each_key_s_rows_reduce_to(self):
         """Random keys, values, chunks, merges and threads, of all dtypes and operations."""
-        for script in range(SEED, SEED + SCRIPTS):
+        for script in cases.seeds(SCRIPTS):
             rng = np.random.default_rng(script)
             key = list(HELD)[script % len(HELD)]
             n = int(rng.choice([0, 1, 7, 300, 3000]))
@@ -167,7 +166,7 @@ class Scripts(GroupsTest):
             values = [elements(rng, dtype, n, 100) for _, dtype in aggregates]
             seed = int(rng.integers(1 << 60))
             answers = []
-            for context in CONTEXTS:
+            for context in chosen(CONTEXTS):
                 parts = [
                     bitfold.Groups(key, aggregates, seed=seed + i, context=context)
                     for i in range(3)
@@ -454,7 +453,7 @@ class Wide(unittest.TestCase):
 class Saved(GroupsTest):
     def test_equal_groups_are_equal_bytes_and_come_back(self):
         """Parts of a script saved by several contexts, loaded and merged in another order."""
-        for script in range(SEED, SEED + (SCRIPTS + 1) // 2):
+        for script in cases.seeds((SCRIPTS + 1) // 2):
             rng = np.random.default_rng([9, script])
             key = list(HELD)[script % len(HELD)]
             n, spread = int(rng.choice([0, 1, 9, 500, 3000])), int(rng.choice([1, 3, 40, 900]))

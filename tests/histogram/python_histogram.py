@@ -6,24 +6,23 @@ well, and so are its counts, but where they contradict its own edges (it correct
 by one bin only).
 
 BITFOLD_CASES: how many histograms (default 300; 5000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 A failure prints the seed that alone repeats it.
 """
 
 import math
-import os
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from oracle import DTYPES, FLOATS, HELD, INTS, as_f64, round_to, same
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(300)
 THREADS = (1, 2, 3, 8)
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 BINS = (1, 2, 3, 4, 7, 10, 10, 16, 33, 50, 64, 100, 100, 127, 200, 255, 256, 257, 500, 1000, 1024)
@@ -271,7 +270,7 @@ class Matrix(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         print(
-            f"{CASES} histograms, {cls.refused} of them impossible; numpy.histogram: "
+            f"{cls.refused} histograms were impossible; numpy.histogram: "
             f"{cls.compared} compared, {cls.contradictions} of which contradict their own edges; "
             f"it failed on {cls.failed}"
         )
@@ -332,7 +331,7 @@ class Matrix(unittest.TestCase):
             self.assertFalse(isinstance(case.bins, np.ndarray), what)
 
     def test_edges_and_counts_are_numpy_s(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             self.check(seed)
 
 

@@ -2,19 +2,19 @@
 arithmetic, on every instruction set, on 1 to 8 threads and on a GPU.
 
 BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 A failure prints the seed that alone repeats it.
 """
 
 import copy
 import math
-import os
 import unittest
 from ctypes import byref
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from bitfold._arrays import View
@@ -22,8 +22,7 @@ from bitfold._library import lib
 from oracle import DTYPES, FLOATS, INTS, as_f64, round_to
 from quantiles import CHOOSING, METHODS, between, median_place, place_of
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(300)
 THREADS = (1, 2, 3, 8)
 BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
@@ -537,7 +536,7 @@ class Random(unittest.TestCase):
               check_rank, check_groups)  # fmt: skip
 
     def test_every_result_is_that_of_a_stable_sort(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             check = self.CHECKS[np.random.default_rng(seed).integers(len(self.CHECKS))]
             for self.context in devices.some(self.contexts, 3, np.random.default_rng([seed, 1])):
                 p = Problem(seed)
@@ -605,7 +604,7 @@ class Numpy(unittest.TestCase):
     def test_random_arrays_are_ordered_as_in_numpy(self):
         """Where NumPy does not differ: no -0, no infinities, differences that do not overflow."""
         kinds = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-        for seed in range(SEED, SEED + CASES // 3):
+        for seed in cases.seeds(CASES // 3):
             rng = np.random.default_rng([seed, 2])
             kind, n = kinds[seed % 11], int(rng.choice([*generate.SIZES[1:], 5000, 1 << int(rng.integers(20))]))
             x = np.minimum(np.abs(rng.standard_normal(n) * rng.choice([1, 50])), 127).astype(kind)

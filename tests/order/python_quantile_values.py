@@ -2,23 +2,22 @@
 zeros, subnormals, equal elements and the ends of integers, by every method, on every instruction set and a GPU.
 
 BITFOLD_CASES: how many random calls (default 600; 20000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 """
 
 import math
-import os
 import unittest
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from oracle import DTYPES, FLOATS, HELD, as_f64, round_to, same
 from quantiles import CHOOSING, METHODS, median_place, place_of, value_at
 
-CASES = int(os.environ.get("BITFOLD_CASES", "600"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(600)
 
 
 def hard_values(rng, dtype, n):
@@ -107,7 +106,7 @@ class Values(unittest.TestCase):
                 self.assertTrue(dtype in FLOATS or isinstance(v, float) or int(got) == v, what + " passes")
 
     def test_random_calls(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             self.check(seed)
 
     def test_written_cases(self):

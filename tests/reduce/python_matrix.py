@@ -2,22 +2,21 @@
 on a GPU from its own memory (in one piece) and from the host's (in chunks).
 
 BITFOLD_CASES: how many arrays (default 300; 10000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 A failure prints the seed that alone repeats it.
 """
 
-import os
 import unittest
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from oracle import DTYPES, FLOATS, OPS, Case, same
 
-CASES = int(os.environ.get("BITFOLD_CASES", "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(300)
 THREADS = (1, 2, 3, 8)
 
 
@@ -122,5 +121,5 @@ class Matrix(unittest.TestCase):
             self.assertEqual(len(saved), 1, f"seed {seed}: {op} {case.dtype}: saved states differ")
 
     def test_every_result_is_the_oracle_s(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             self.check(seed)

@@ -2,27 +2,26 @@
 threads.
 
 BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 A failure prints the seed that alone repeats it.
 """
 
 import bisect
 import datetime
 import math
-import os
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from command import SHORT
 from oracle import DTYPES, FLOATS, HELD, as_f64, root_to, round_to
 
-CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(60 if SHORT else 300)
 THREADS = (1, 2, 3, 8)
 KEYS = ("i64", "i8", "u64", "f64", "f32", "f16")
 OPS = ("sum", "mean", "var", "std", "min", "max", "count", "median", "quantile")
@@ -201,7 +200,7 @@ class Windows(unittest.TestCase):
         cls.contexts = [each for each in devices.contexts(THREADS) if each.device == "cpu"]
 
     def test_random_cases(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             case = Case(seed)
             expected = case.expected()
             for context in devices.some(self.contexts, 2, np.random.default_rng([seed, 1])):

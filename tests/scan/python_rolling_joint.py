@@ -1,23 +1,22 @@
 """Rolling windows of two arrays, and of higher moments, against exact fractions, on every instruction set.
 
-BITFOLD_CASES: how many random cases (default 300; 10000 for a release). BITFOLD_SEED: the first one's seed.
+BITFOLD_CASES: how many random cases (default 300; 10000 for a release). BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 """
 
 import math
-import os
 import unittest
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from command import SHORT
 from joint import expected
 from oracle import DTYPES, FLOATS, HELD, as_f64
 
-CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(60 if SHORT else 300)
 METHODS = {"skew": "skew", "kurtosis": "kurtosis", "cov": "covariance", "corr": "correlation"}
 
 
@@ -77,7 +76,7 @@ class Case:
 class Windows(unittest.TestCase):
     def test_random_cases(self):
         contexts = [each for each in devices.contexts((1, 3)) if each.device == "cpu"]
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             case = Case(seed)
             wanted = case.expected()
             for context in devices.some(contexts, 2, np.random.default_rng([seed, 1])):

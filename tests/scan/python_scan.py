@@ -2,25 +2,24 @@
 threads and on a GPU.
 
 BITFOLD_CASES: how many random cases (default 300; 10000 for a release).
-BITFOLD_SEED: the first one's seed.
+BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 A failure prints the seed that alone repeats it.
 """
 
 import math
-import os
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
 import bitfold
+import cases
 import devices
 import generate
 from command import SHORT
 from oracle import DTYPES, FLOATS, HELD, as_f64, round_to
 
-CASES = int(os.environ.get("BITFOLD_CASES", "60" if SHORT else "300"))
-SEED = int(os.environ.get("BITFOLD_SEED", "0"))
+CASES = cases.number(60 if SHORT else 300)
 THREADS = (1, 2, 3, 8)
 OPS = ("sum", "sum", "sum", "prod", "min", "max")
 RANGES = {"i64": (-(2**63), 2**63 - 1), "u64": (0, 2**64 - 1)}
@@ -233,7 +232,7 @@ class Scans(unittest.TestCase):
         np.testing.assert_array_equal(bits(found), bits(case.held(numbers).astype(found.dtype, copy=False)))
 
     def test_random_cases(self):
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             case = Case(seed)
             expected = case.expected()
             for self.context in devices.some(self.contexts, 3, np.random.default_rng([seed, 1])):
@@ -243,7 +242,7 @@ class Scans(unittest.TestCase):
                 self.check_chunks(case)
 
     def test_long_lines(self):
-        for seed in range(SEED, SEED + max(CASES // 30, 4)):
+        for seed in cases.seeds(max(CASES // 30, 4)):
             case = Case(seed)
             n = 40_000 if SHORT else 150_000
             case.x, case.axis = generate.values(case.rng, case.dtype, n), 0

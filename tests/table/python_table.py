@@ -13,6 +13,7 @@ import unittest
 import numpy as np
 
 import bitfold
+import cases
 from devices import gpus, placed
 
 HELD = {"i32": "i4", "u32": "u4", "i64": "i8", "u64": "u8", "f32": "f4", "f64": "f8", "pair": "u8"}
@@ -23,8 +24,7 @@ ONLY_GPU = os.environ.get("BITFOLD_DEVICE") == "cuda"
 CPUS = [bitfold.Context(device="cpu", threads=n, isa="generic" if n == 1 else "auto")
         for n in (1, 2, 8)]
 CONTEXTS = GPUS if ONLY_GPU else CPUS + GPUS
-SCRIPTS = int(os.environ.get("BITFOLD_CASES", "150"))
-FIRST = int(os.environ.get("BITFOLD_SEED", "0"))
+SCRIPTS = cases.number(150)
 
 
 def random_bits(rng, name, n, spread):
@@ -235,7 +235,7 @@ class Scripts(unittest.TestCase):
         return np.array([bits], f"u{width}")
 
     def test_random_scripts_agree_with_a_dict(self):
-        for seed in range(FIRST, FIRST + SCRIPTS):
+        for seed in cases.seeds(SCRIPTS):
             self.script(seed)
 
 

@@ -322,7 +322,7 @@ static bf_status check_words(bf_context *context, const bf_kept *k, size_t i, co
 
 bf_status bf_kept_prepare_words(bf_context *context, bf_kept *k, size_t first, size_t n,
                                 const int64_t *words) {
-    const size_t each = is_tree(k) ? BF_LINE_WORDS : k->stride;
+    const size_t each = (size_t)bf_states_words(k->op, k->dtype);
     bf_status status = BF_OK;
     bool behind = false;
     int64_t most = 0;
@@ -348,7 +348,7 @@ static bool is_behind(const bf_kept *k, size_t i, const int64_t *words) {
 
 /* Joins trees, both with elements, of which one begins where the other ends: at a whole leaf. */
 static void join_trees(bf_kept *k, size_t i, const int64_t *words) {
-    int64_t own[BF_LINE_WORDS], other[BF_LINE_WORDS];
+    int64_t own[BF_LINE_WORDS], other[BF_PRODUCT_TREE_HEAD_AT];
     bf_kept_words(k, i, own);
     memcpy(other, words, sizeof other);
     const bool behind = own[BF_PRODUCT_TREE_END] == other[BF_PRODUCT_TREE_BEGIN];

@@ -3,12 +3,11 @@
 Each case draws a dtype, values, an operation, options and a way: whole, along axes, by segments, by index, by states
 that are split, saved and merged, and as a matrix. Every way has the bits of the definition, rounded once.
 
-BITFOLD_CASES: how many random cases (default 600; 10000 for a release). BITFOLD_SEED: the first one.
+BITFOLD_CASES: how many random cases (default 600; 10000 for a release). BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 """
 
 import importlib.util
 import math
-import os
 import random
 import statistics
 import unittest
@@ -16,19 +15,27 @@ import unittest
 import numpy as np
 
 import bitfold
+import cases
+import devices
 from joint import COMOMENTS, INF, NAN, POWERS, WEIGHTED, expected, of_weighted_pair
 from oracle import same
 
-CASES = int(os.environ.get("BITFOLD_CASES", "600"))
-SEED = int(os.environ.get("BITFOLD_SEED", "1"))
+CASES = cases.number(600)
 FLOATS = {"f64": ("f8", 1000), "f32": ("f4", 120), "f16": ("f2", 14), "bf16": ("u2", 120)}
 INTS = {"bool": "?", **{f"{k}{8 * n}": f"{k}{n}" for k in "iu" for n in (1, 2, 4, 8)}}
-CONTEXTS = [bitfold.Context("cpu", isa, threads) for isa in bitfold.isas() for threads in (1, 2)]
+CONTEXTS = devices.contexts((1, 2))
 
 # ---- what bitfold says ---------------------------------------------------------------------------
 
 
+def placed(context, *arrays):
+    """The arrays where the context computes; None stays None."""
+    return [x if x is None else devices.placed(x, context) for x in arrays]
+
+
 def call(op, x, y, axis=None, **options):
+    if "where" not in options:  # which goes with arrays of the host
+        x, y = placed(options["context"], x, y)
     if op in POWERS:
         return getattr(bitfold, op)(x, axis, **options)
     if op == "cov":
@@ -41,6 +48,7 @@ def call(op, x, y, axis=None, **options):
 
 
 def call_segments(op, x, y, offsets, **options):
+    x, y, offsets = placed(options["context"], x, y, offsets)
     if op in POWERS:
         return getattr(bitfold, f"segment_{op}")(x, offsets, **options)
     if op in WEIGHTED:
@@ -50,6 +58,7 @@ def call_segments(op, x, y, offsets, **options):
 
 
 def call_index(op, m, index, x, y, **options):
+    index, x, y = placed(options["context"], index, x, y)
     if op in POWERS:
         return getattr(bitfold, f"index_{op}")(m, index, x, **options)
     if op in WEIGHTED:
@@ -151,7 +160,7 @@ class Ways(unittest.TestCase):
 
     def test_every_way_is_exact(self):
         ways = ["whole", "axes", "segments", "index", "states", "many"]
-        for seed in range(SEED, SEED + CASES):
+        for seed in cases.seeds(CASES):
             case = Case(seed)
             case.seed, case.way = seed, case.r.choice(ways)
             getattr(self, case.way)(case)
@@ -202,8 +211,9 @@ class Ways(unittest.TestCase):
         def results():
             parts = []
             for piece in pieces:
-                state = bitfold.State(case.op, case.dtype, case.r.choice(CONTEXTS))
-                parts.append(state.absorb(*(each for each in piece if each is not None)))
+                context = case.r.choice(CONTEXTS)
+                state = bitfold.State(case.op, case.dtype, context)
+                parts.append(state.absorb(*(each for each in placed(context, *piece) if each is not None)))
             whole = bitfold.State.load(parts[0].save()).merge(parts[1])
             taken = bitfold.State.load(whole.save(), case.r.choice(CONTEXTS)).retract(parts[0])
             self.assertEqual(taken.save(), parts[1].save(), case.seed)
@@ -219,11 +229,13 @@ class Ways(unittest.TestCase):
         at = case.r.randint(0, case.n)
 
         def results():
-            states = bitfold.States(case.op, case.dtype, 3, case.r.choice(CONTEXTS))
-            other = bitfold.States(case.op, case.dtype, 3, case.r.choice(CONTEXTS))
-            for each, part in ((states, slice(0, at)), (other, slice(at, case.n))):
-                each.absorb_index(case.x[part], index[part], y=None if case.y is None else case.y[part])
-            return bitfold.States.load(states.merge(other).save()).result(**case.options)
+            parts = []
+            for part in slice(0, at), slice(at, case.n):
+                context = case.r.choice(CONTEXTS)
+                states = bitfold.States(case.op, case.dtype, 3, context)
+                x, y, to = placed(context, case.x[part], None if case.y is None else case.y[part], index[part])
+                parts.append(states.absorb_index(x, to, y=y))
+            return bitfold.States.load(parts[0].merge(parts[1]).save()).result(**case.options)
 
         parts = [(case.x[index == i], case.y if case.y is None else case.y[index == i]) for i in range(3)]
         self.check(case, results, parts)
@@ -270,7 +282,7 @@ class Ways(unittest.TestCase):
 
 class Matrices(unittest.TestCase):
     def test_each_value_is_that_of_two_columns(self):
-        for seed in range(SEED, SEED + CASES // 10):
+        for seed in cases.seeds(CASES // 10):
             case = Case(seed)
             r, n = case.r, case.n
             case.op, k = "cov", r.choice([1, 2, 3, 5])
@@ -292,7 +304,7 @@ class Matrices(unittest.TestCase):
                         self.assertTrue(same(float(found[i, j]), wanted), (seed, op, i, j, found[i, j], wanted))
 
     def test_each_value_is_that_of_two_columns_with_weights(self):
-        for seed in range(SEED, SEED + CASES // 10):
+        for seed in cases.seeds(CASES // 10):
             case = Case(seed)
             r, n = case.r, case.n
             case.op, k = "cov", r.choice([1, 2, 3])

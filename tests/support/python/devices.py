@@ -27,18 +27,19 @@ def gpus():
         return []
 
 
-def contexts(threads):
-    """Every instruction set with each of these numbers of threads, and the GPU.
-
-    BITFOLD_ONLY=cuda leaves the GPU alone, BITFOLD_ONLY=cpu the others.
-    """
+def chosen(contexts):
+    """BITFOLD_ONLY=cuda leaves the GPU alone, BITFOLD_ONLY=cpu the others."""
     only = os.environ.get("BITFOLD_ONLY", "")
-    ways = [(isa, n) for isa in bitfold.isas() for n in threads if only != "cuda"]
-    cpu = [bitfold.Context(device="cpu", isa=isa, threads=n) for isa, n in ways]
-    found = cpu + (gpus() if only != "cpu" else [])
+    found = [each for each in contexts if each.device.startswith(only)]
     if not found:
         raise unittest.SkipTest("no GPU here, and BITFOLD_ONLY asks for one")
     return found
+
+
+def contexts(threads):
+    """Every instruction set with each of these numbers of threads, and the GPU, or those that are chosen."""
+    ways = [(isa, n) for isa in bitfold.isas() for n in threads]
+    return chosen([bitfold.Context(device="cpu", isa=isa, threads=n) for isa, n in ways] + gpus())
 
 
 def some(contexts, number, random):
