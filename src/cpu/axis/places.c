@@ -17,10 +17,11 @@ static bool is_wrong(const bf_rows *rows, int64_t i) {
     return place < 0 || place > rows->count || (i > 0 && place < bf_place_at(rows, i - 1));
 }
 
-/* Has is_wrong a case in [first, last)? Negative numbers tell, in a loop without branches. A u64
- * above INT64_MAX is negative, too. dtype: a constant. */
+/* May is_wrong have a case in [first, last)? Negative numbers tell, in a loop without branches. A
+ * u64 above INT64_MAX is negative, too. What follows a wrong offset may seem wrong. dtype: a
+ * constant. */
 static inline __attribute__((always_inline)) bool
-has_wrong(const bf_rows *rows, bf_dtype dtype, bool ordered, int64_t first, int64_t last) {
+may_have_wrong(const bf_rows *rows, bf_dtype dtype, bool ordered, int64_t first, int64_t last) {
     const bf_rows r = {.places = rows->places, .places_dtype = dtype};
     const uint64_t most = (uint64_t)(ordered ? rows->count : rows->slots - 1);
     uint64_t signs = 0;
@@ -32,19 +33,19 @@ has_wrong(const bf_rows *rows, bf_dtype dtype, bool ordered, int64_t first, int6
     return (int64_t)signs < 0;
 }
 
-static bool any_wrong(const bf_rows *rows, int64_t first, int64_t last) {
+static bool may_be_wrong(const bf_rows *rows, int64_t first, int64_t last) {
     bool ordered = rows->by == BF_ROWS_BY_OFFSETS;
     if (ordered && first == 0 && is_wrong(rows, first++)) return true;
     switch (rows->places_dtype) {
     case BF_I32:
-        return ordered ? has_wrong(rows, BF_I32, true, first, last)
-                       : has_wrong(rows, BF_I32, false, first, last);
+        return ordered ? may_have_wrong(rows, BF_I32, true, first, last)
+                       : may_have_wrong(rows, BF_I32, false, first, last);
     case BF_U32:
-        return ordered ? has_wrong(rows, BF_U32, true, first, last)
-                       : has_wrong(rows, BF_U32, false, first, last);
+        return ordered ? may_have_wrong(rows, BF_U32, true, first, last)
+                       : may_have_wrong(rows, BF_U32, false, first, last);
     default:
-        return ordered ? has_wrong(rows, BF_I64, true, first, last)
-                       : has_wrong(rows, BF_I64, false, first, last);
+        return ordered ? may_have_wrong(rows, BF_I64, true, first, last)
+                       : may_have_wrong(rows, BF_I64, false, first, last);
     }
 }
 
@@ -57,10 +58,10 @@ static void note_wrong(check *c, int64_t i) {
 static bf_status check_piece(void *arg, int worker, int64_t first, int64_t n) {
     check *c = arg;
     (void)worker;
-    if (!any_wrong(c->rows, first, first + n)) return BF_OK;
     int64_t i = first;
-    while (!is_wrong(c->rows, i)) i++;
-    note_wrong(c, i);
+    if (!may_be_wrong(c->rows, first, first + n)) return BF_OK;
+    while (i < first + n && !is_wrong(c->rows, i)) i++;
+    if (i < first + n) note_wrong(c, i);
     return BF_OK;
 }
 

@@ -40,7 +40,7 @@ static size_t copy_sample(const task *t, const char *const from[], const bf_stre
     int64_t copied = 0;
     for (int i = 0; i < x->n && copied < SAMPLE; i++) {
         int64_t n = x->length[i] < SAMPLE - copied ? x->length[i] : SAMPLE - copied;
-        memcpy(to + copied * bytes, from[i], (size_t)(n * bytes));
+        if (n > 0) memcpy(to + copied * bytes, from[i], (size_t)(n * bytes));
         copied += n;
     }
     return (size_t)copied;

@@ -34,7 +34,7 @@ def placed(context, *arrays):
 
 
 def call(op, x, y, axis=None, **options):
-    if "where" not in options:  # which goes with arrays of the host
+    if "where" not in options:  # where= goes with arrays of the host
         x, y = placed(options["context"], x, y)
     if op in POWERS:
         return getattr(bitfold, op)(x, axis, **options)
