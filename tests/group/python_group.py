@@ -1,6 +1,6 @@
 """Groups against a dict of rows and bitfold's own reductions of them; exact sums against fractions;
 joins against nested loops. Threads, chunks, merges and hostile keys change no bit.
-Builds: release (full)."""
+Builds: release (full), asan (full)."""
 
 import math
 import random

@@ -1,6 +1,6 @@
 """Groups, tables and dictionaries whose keys are strings, times or several columns, against Python's own dict and
 sorted: of NumPy, lists, and pyarrow, Polars and pandas where they are installed.
-Builds: release (full)."""
+Builds: release (full), asan (full)."""
 
 import copy
 import datetime

@@ -1,7 +1,8 @@
 """Contexts with a limit of memory and a directory to spill to, from Python: the same bits, within the
 limit, and no file left behind by a process that is killed.
 
-BITFOLD_KILLS is the number of processes of each kind that are killed."""
+BITFOLD_KILLS is the number of processes of each kind that are killed.
+Builds: release."""
 import hashlib
 import os
 import random

@@ -1,6 +1,6 @@
 """Hash tables: random scripts of calls against a dict, for all dtypes, policies and thread counts;
 keys that are hard to hash; what is saved, and refused.
-Builds: release (full)."""
+Builds: release (full), asan (full)."""
 
 import ctypes
 import math

@@ -113,6 +113,13 @@ __device__ void leave(const bf_cuda_axis_params &p, int64_t r) {
     bf_cuda_axis_raise(&p.board->left);
 }
 
+/* What a look at the terms of a sum tells: no bits of theirs are 2^(place + 53) or more; all are
+ * numbers, and none is a zero; two doubles hold each. */
+struct outlook {
+    int place;
+    bool plain, exact;
+};
+
 /* The n elements of a result, `step` apart. */
 template <class C> struct elements {
     using Value = typename C::Value;
@@ -152,9 +159,11 @@ template <class C> struct elements {
     template <class Visit> __device__ __forceinline__ void each_kind(const Visit &visit) const {
         each_value(visit);
     }
-    /* The most terms that there are, and whether those of each_value() have the result's sum. */
+    /* The most terms that there are. */
     __device__ int terms() const { return n; }
-    __device__ bool are_exact() const { return true; }
+    /* Do those of each_value() have the result's sum? If that is not known, look_at_pairs() tells.
+     */
+    static constexpr bool are_exact = true;
 
     /* The upper half of a double's magnitude. */
     static __device__ __forceinline__ int top_of(double x) {
@@ -219,15 +228,25 @@ template <class C> struct products : elements<C> {
             [&](const pair &x) { visit(x.has_zero() || !x.is_finite() ? x.product() : 1.0); });
     }
     __device__ int terms() const { return C::is_double ? 2 * n : n; }
-    /* Is each product a number that two doubles hold? */
-    __device__ bool are_exact() const {
-        bool exact = true;
-        if (!C::is_double) return true;
+    static constexpr bool are_exact = !C::is_double;
+    /* An element's exponent, as its bits have it; those of subnormal ones and of zeros are alike.
+     */
+    static __device__ __forceinline__ int exponent_of(double x) {
+        return max((int)(bf_cuda_high(x) >> 20) & 0x7ff, 1);
+    }
+    __device__ outlook look_at_pairs() const {
+        int most = 0;
+        bool plain = true, exact = true;
         each_pair([&](const pair &x) {
+            const int a = exponent_of(x.a), b = exponent_of(x.b);
             const double size = fabs(x.product());
-            exact = exact && (size < 0x1p1000 && (size > 0x1p-900 || x.has_zero()));
+            const bool has_zero = x.has_zero(), is_number = a < 0x7ff && b < 0x7ff;
+            plain = plain && is_number && !has_zero;
+            exact = exact && (size < 0x1p1000 && (size > 0x1p-900 || has_zero));
+            if (is_number && !has_zero) most = max(most, a + b);
         });
-        return lanes.most(!exact) == 0;
+        const int place = lanes.most(most) - 2 * 1075 + 53;
+        return {place, lanes.most(!plain) == 0, lanes.most(!exact) == 0};
     }
 };
 
@@ -382,26 +401,36 @@ template <class Terms> struct descent : Terms {
         counts[BF_SUM_NEG_INF] = (int64_t)(counted >> 32 & 0xffff);
         counts[BF_SUM_POS_INF] = (int64_t)(counted >> 48);
     }
-    /* The result by descent. Returns how many NaNs there are. */
-    __device__ int64_t descend(uint64_t *bits) const {
-        int64_t counts[BF_SUM_LIMBS] = {};
+    __device__ outlook look() const {
         int place = PLACE_LEAST;
-        bool plain = true; /* all elements are numbers, and none is a zero */
+        bool plain = true;
         each_magnitude([&](const magnitude &x) {
             plain = plain && x.finite && x.m != 0;
             if (x.finite && x.m != 0) place = max(place, x.place);
         });
-        place = lanes.most(place);
-        if (lanes.most(!plain) != 0) count(counts);
+        return {lanes.most(place), lanes.most(!plain) == 0, true};
+    }
+    /* The result by descent. Returns how many NaNs there are. */
+    __device__ int64_t descend(const outlook &of, uint64_t *bits) const {
+        int64_t counts[BF_SUM_LIMBS] = {};
+        if (!of.plain) count(counts);
         counts[BF_SUM_COUNT] = n;
         bf_cuda_axis_round_sums(
             {BF_KIND_SUM, p.op, p.to, p.nan, 0}, counts,
-            [&](bool, bool *negative) { return leading(place, negative); }, bits);
+            [&](bool, bool *negative) { return leading(of.place, negative); }, bits);
         return counts[BF_SUM_NAN];
+    }
+    __device__ int64_t find(uint64_t *bits) const {
+        if constexpr (Terms::are_exact) {
+            return prove(bits) ? 0 : descend(look(), bits);
+        } else {
+            const outlook of = this->look_at_pairs();
+            return of.exact && prove(bits) ? 0 : descend(of, bits);
+        }
     }
     __device__ void write(int64_t r) const {
         uint64_t bits;
-        const int64_t nans = this->are_exact() && prove(&bits) ? 0 : descend(&bits);
+        const int64_t nans = find(&bits);
         if (lanes.lane > 0) return;
         if (p.nan == BF_NAN_ERROR && nans > 0) bf_cuda_axis_fail(p, r, BF_CUDA_AXIS_NAN);
         bf_cuda_axis_store_fit(p, r, bits, true);

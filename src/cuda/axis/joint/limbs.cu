@@ -114,10 +114,9 @@ struct block {
         }
         __syncthreads();
         if (is_one)
-            bf_cuda_joint_limbs_each(parts, [&](int number, int word) {
-                if (number % LIMBS_WARPS == warp)
-                    own(lane)[word] =
-                        (int64_t)columns[number * BF_CUDA_WARP + lane] - BF_CUDA_LIMB_MIDDLE;
+            bf_cuda_joint_limbs_each(parts, warp, LIMBS_WARPS, [&](int number, int word) {
+                own(lane)[word] =
+                    (int64_t)columns[number * BF_CUDA_WARP + lane] - BF_CUDA_LIMB_MIDDLE;
             });
         if (threadIdx.x == 0) d->count = (int)min(count - first, (int64_t)BF_CUDA_WARP);
         __syncthreads();

@@ -18,8 +18,7 @@ using namespace bf_cuda_joint;
 enum {
     CHUNK = ROWS * BF_CUDA_WARP,
     GROUP = AT_ONCE * BF_CUDA_WARP,
-    AHEAD = 2,      /* groups of a warp that are on their way */
-    SAMPLES = 16,   /* each lane takes so many */
+    SAMPLES = 512,  /* a thread for each */
     LONG = 1 << 23, /* elements */
     LIMBS_THREADS = 512,
     LIMBS_BLOCKS = 2 /* a multiprocessor has shared memory for the columns of both */
@@ -43,20 +42,24 @@ struct joint_params {
     bool aligned;   /* to 16 bytes */
 };
 
-/* One warp chooses the windows. */
-template <class Source> __global__ void choose_windows(joint_params p) {
-    bf_extent a = bf_cuda_extent(0), b = a;
-    for (int i = 0; i < SAMPLES; i++) {
-        const uint64_t anywhere =
-            (uint64_t)(i * BF_CUDA_WARP + (int)threadIdx.x + 1) * 0x9e3779b97f4a7c15u;
-        const int64_t at = (int64_t)__umul64hi(anywhere, (uint64_t)p.count);
-        bf_cuda_extent_join(&a, extent_of<Source>(p.kind, Source::at(p.dtype, p.a, at)));
-        if (p.b != nullptr)
-            bf_cuda_extent_join(&b, extent_of<Source>(p.kind, Source::at(p.dtype, p.b, at)));
-    }
-    const int below =
-        p.count < LONG ? spare_for(p.count / (SAMPLES * BF_CUDA_WARP)) : Source::spare;
-    choose<Source>(p.kind, p.dtype, first_of<Source>(p.kind), a, b, below, &p.board->chosen);
+/* A block takes samples, by which its first warp chooses the windows. */
+template <class Source> __global__ void __launch_bounds__(SAMPLES) choose_windows(joint_params p) {
+    constexpr int warps = SAMPLES / BF_CUDA_WARP;
+    __shared__ bf_extent of_warps[2][warps];
+    const uint64_t anywhere = (uint64_t)(threadIdx.x + 1) * 0x9e3779b97f4a7c15u;
+    const int64_t at = (int64_t)__umul64hi(anywhere, (uint64_t)p.count);
+    const int lane = (int)threadIdx.x % BF_CUDA_WARP, warp = (int)threadIdx.x / BF_CUDA_WARP;
+    bf_extent a = extent_of<Source>(p.kind, Source::at(p.dtype, p.a, at)), b = bf_cuda_extent(0);
+    if (p.b != nullptr) b = extent_of<Source>(p.kind, Source::at(p.dtype, p.b, at));
+    a = bf_cuda_extent_warp(a);
+    b = bf_cuda_extent_warp(b);
+    if (lane == 0) of_warps[0][warp] = a;
+    if (lane == 0) of_warps[1][warp] = b;
+    __syncthreads();
+    if (warp > 0) return;
+    const int below = p.count < LONG ? spare_for(p.count / SAMPLES) : Source::spare;
+    choose<Source>(p.kind, p.dtype, first_of<Source>(p.kind), of_warps[0][lane % warps],
+                   of_warps[1][lane % warps], below, &p.board->chosen);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -149,6 +152,7 @@ __global__ void __launch_bounds__(THREADS, HELD) take_in_sums(joint_params p) {
  * array, which it has copied itself. */
 template <class Element> struct groups_ahead {
     static constexpr int EACH = 16 / sizeof(Element), VECTORS = AT_ONCE / EACH;
+    static constexpr int AHEAD = EACH; /* groups of a warp that are on their way */
     struct alignas(16) vector {
         Element x[EACH];
     };
@@ -197,6 +201,7 @@ __global__ void __launch_bounds__(THREADS, HELD) take_aligned_pairs(joint_params
     using Sums = sums_of<BF_KIND_COMOMENTS, variant>;
     using Ahead = groups_ahead<typename Source::Element>;
     extern __shared__ int64_t shared[];
+    constexpr int AHEAD = Ahead::AHEAD;
     const auto ahead = (Ahead *)shared;
     const level_sums sums = (level_sums)(ahead + 1);
     const int64_t step = (int64_t)gridDim.x * (THREADS / BF_CUDA_WARP);
@@ -291,7 +296,7 @@ template <class Source, bf_kind Kind, int Tried> cudaError_t launch_from(const j
 }
 
 template <class Source, bf_kind Kind> cudaError_t launch_of_kind(const joint_call *c) {
-    choose_windows<Source><<<1, BF_CUDA_WARP, 0, c->context->cuda->stream>>>(c->params);
+    choose_windows<Source><<<1, SAMPLES, 0, c->context->cuda->stream>>>(c->params);
     const cudaError_t error = cudaGetLastError();
     return error == cudaSuccess ? launch_from<Source, Kind, 0>(c) : error;
 }

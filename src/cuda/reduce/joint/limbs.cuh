@@ -81,14 +81,16 @@ static inline size_t bf_cuda_joint_limbs_bytes(const bf_parts &parts) {
     return (size_t)bf_cuda_joint_limbs_count(parts) * BF_CUDA_WARP * sizeof(unsigned);
 }
 
-/* Calls visit(number of a limb in its column, its word of a state) for all. */
+/* Calls visit(number of a limb in its column, its word of a state) for limbs `next`, next + step
+ * and so on. */
 template <class Visit>
-static __device__ __forceinline__ void bf_cuda_joint_limbs_each(const bf_parts &parts,
-                                                                const Visit &visit) {
-    int number = 0;
-    for (int i = 0; i < parts.count; i++)
-        for (int l = 0; l < bf_cuda_limbs_of(parts.part[i].layout.limbs); l++)
-            visit(number++, parts.part[i].at + l);
+static __device__ __forceinline__ void bf_cuda_joint_limbs_each(const bf_parts &parts, int next,
+                                                                int step, const Visit &visit) {
+    for (int i = 0, first = 0; i < parts.count; i++) {
+        const int end = first + bf_cuda_limbs_of(parts.part[i].layout.limbs);
+        for (; next < end; next += step) visit(next, parts.part[i].at + next - first);
+        first = end;
+    }
 }
 
 /* By all threads of a block, each between two barriers: clears the columns; adds them to words. */
@@ -99,13 +101,13 @@ static __device__ __forceinline__ void bf_cuda_joint_limbs_clear(const bf_parts 
 }
 static __device__ __forceinline__ void
 bf_cuda_joint_limbs_fold(const bf_parts &parts, const unsigned *memory, int64_t *words) {
-    const int lane = (int)threadIdx.x % BF_CUDA_WARP, warps = (int)blockDim.x / BF_CUDA_WARP;
-    bf_cuda_joint_limbs_each(parts, [&](int number, int word) {
-        if (number % warps != (int)threadIdx.x / BF_CUDA_WARP) return;
-        const unsigned x = memory[number * BF_CUDA_WARP + lane];
-        const bf_cuda_pair sum = bf_cuda_warp_sum((int64_t)x - BF_CUDA_LIMB_MIDDLE);
-        if (lane == 0) bf_cuda_add_word(&words[word], sum.lo + sum.hi * (1ll << 32));
-    });
+    const int lane = (int)threadIdx.x % BF_CUDA_WARP, warp = (int)threadIdx.x / BF_CUDA_WARP;
+    bf_cuda_joint_limbs_each(
+        parts, warp, (int)blockDim.x / BF_CUDA_WARP, [&](int number, int word) {
+            const unsigned x = memory[number * BF_CUDA_WARP + lane];
+            const bf_cuda_pair sum = bf_cuda_warp_sum((int64_t)x - BF_CUDA_LIMB_MIDDLE);
+            if (lane == 0) bf_cuda_add_word(&words[word], sum.lo + sum.hi * (1ll << 32));
+        });
 }
 
 #endif
