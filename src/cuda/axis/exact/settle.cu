@@ -34,6 +34,7 @@ enum {
     TOP = 110,         /* the highest bit of an element in the first pass */
     ROOM = 122,        /* bits of all elements of a sum that is settled */
     DOUBT = 14,        /* low bits, which what is cut off changes by less than a unit of the next */
+    SPARE = 5,         /* bits of a product that the first pass moves it up by, at most */
     ENOUGH = 84,       /* bits of a sum: but for those it rounds, and so does its mean */
     PLACE_LEAST = -2148 /* the exponent of the least product */
 };
@@ -107,6 +108,40 @@ __device__ __forceinline__ magnitude decode(float x) {
     return decode(bf_format_f32(), __float_as_uint(x));
 }
 
+/* A sum in units, modulo 2^128, and whether some term had bits below. */
+struct units_of_terms {
+    bf_u128 units = 0; /* a negative number is a complement here */
+    uint64_t cut = 0;
+    unsigned negatives = 0;
+
+    __device__ __forceinline__ void add(uint64_t high, uint64_t low, bool negative) {
+        const uint64_t flip = negative ? ~(uint64_t)0 : 0;
+        units += (bf_u128)(high ^ flip) << 64 | (low ^ flip);
+        negatives += negative;
+    }
+    /* Adds high * 2^64, `right` bits further down. */
+    __device__ __forceinline__ void add_high(uint64_t high, int right, bool negative) {
+        cut |= bf_cuda_shift_left(high, 128 - right);
+        add(bf_cuda_shift_right(high, right),
+            bf_cuda_shift_left(high, 64 - right) | bf_cuda_shift_right(high, right - 64), negative);
+    }
+    /* Adds all terms, none of which is 2^64 units or more beside its highest 53 bits. */
+    template <class Terms> __device__ __forceinline__ void add_all(const Terms &terms, int unit) {
+        terms.each_magnitude([&](const magnitude &x) {
+            add_high(x.finite ? x.m : 0, min(64 - (x.place - unit), 127), x.negative);
+        });
+    }
+    /* Adds a number, `right` bits further down: 128 at most. */
+    __device__ __forceinline__ void add_wide(bf_u128 x, int right, bool negative) {
+        const uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
+        cut |= bf_cuda_shift_left(low, max(64 - right, 0)) | bf_cuda_shift_left(high, 128 - right);
+        add(bf_cuda_shift_right(high, right),
+            bf_cuda_shift_right(low, right) | bf_cuda_shift_left(high, 64 - right) |
+                bf_cuda_shift_right(high, right - 64),
+            negative);
+    }
+};
+
 /* Leaves a result to by_exponent.cu. */
 __device__ void leave(const bf_cuda_axis_params &p, int64_t r) {
     bf_cuda_axis_mark(p, r);
@@ -154,6 +189,9 @@ template <class C> struct elements {
     template <class Visit>
     __device__ __forceinline__ void each_magnitude(const Visit &visit) const {
         each_value([&](Value x) { visit(decode(x)); });
+    }
+    __device__ __forceinline__ void add_to(units_of_terms *sum, int unit) const {
+        sum->add_all(*this, unit);
     }
     /* Numbers of the same kinds: signed zeros, infinities, NaNs and others. */
     template <class Visit> __device__ __forceinline__ void each_kind(const Visit &visit) const {
@@ -221,6 +259,15 @@ template <class C> struct products : elements<C> {
                 each_half(x);
             else
                 visit(decode(x.product()));
+        });
+    }
+    __device__ __forceinline__ void add_to(units_of_terms *sum, int unit) const {
+        if (!C::is_double) return sum->add_all(*this, unit);
+        each_pair([&](const pair &x) {
+            const magnitude a = decode(x.a), b = decode(x.b);
+            const bf_u128 m = (bf_u128)(a.finite && b.finite ? a.m : 0) * b.m << SPARE;
+            const int right = unit - (a.place + b.place) + SPARE;
+            sum->add_wide(m, min(right, 128), a.negative != b.negative);
         });
     }
     template <class Visit> __device__ __forceinline__ void each_kind(const Visit &visit) const {
@@ -300,24 +347,10 @@ template <class Terms> struct descent : Terms {
         });
         return {units, cut};
     }
-    /* No element is 2^64 units or more beside its highest 53 bits. */
     __device__ sum first_pass(int unit) const {
-        bf_u128 units = 0; /* a negative number is a complement here */
-        uint64_t cut = 0;
-        unsigned negatives = 0;
-        each_magnitude([&](const magnitude &x) {
-            const uint64_t m = x.finite ? x.m : 0;
-            const int right =
-                min(64 - (x.place - unit), 127); /* m begins as the upper half of 128 bits */
-            const uint64_t high = bf_cuda_shift_right(m, right);
-            const uint64_t low =
-                bf_cuda_shift_left(m, 64 - right) | bf_cuda_shift_right(m, right - 64);
-            const uint64_t flip = x.negative ? ~(uint64_t)0 : 0;
-            cut |= bf_cuda_shift_left(m, 128 - right);
-            units += (bf_u128)(high ^ flip) << 64 | (low ^ flip);
-            negatives += x.negative;
-        });
-        return joined(units + negatives, cut != 0);
+        units_of_terms found;
+        this->add_to(&found, unit);
+        return joined(found.units + found.negatives, found.cut != 0);
     }
     __device__ sum next_pass(int unit) const {
         bf_u128 units = 0;

@@ -81,10 +81,10 @@ struct pairs_of_floats {
         return misfit.most_a < limit_a && misfit.most_b < limit_b && misfit.least_a >= least_a &&
                misfit.least_b >= least_b;
     }
-    __device__ __forceinline__ void add_product(double product, int l) {
-        const double sum = level[l] + product, rounded = sum - level[l];
+    __device__ __forceinline__ void add_product(double x, double y, int l) {
+        const double sum = fma(x, y, level[l]), rounded = sum - level[l];
         level[l] = sum;
-        level[l + 1] = level[l + 1] + (product - rounded);
+        level[l + 1] = level[l + 1] + fma(x, y, -rounded);
     }
     template <int Pairs>
     __device__ __forceinline__ void add(const float (&a)[Pairs], const float (&b)[Pairs]) {
@@ -93,9 +93,9 @@ struct pairs_of_floats {
             const double x = a[k], y = b[k];
             level[0] = level[0] + x;
             level[1] = level[1] + y;
-            add_product(x * x, 2);
-            add_product(x * y, 4);
-            add_product(y * y, 6);
+            add_product(x, x, 2);
+            add_product(x, y, 4);
+            add_product(y, y, 6);
         }
     }
     /* Takes some pairs. */
