@@ -1,5 +1,6 @@
 """Element-wise operations: against NumPy for every pair of dtypes, against fractions where NumPy
-rounds twice or has no such operation; the same bits on every instruction set and on a GPU."""
+rounds twice or has no such operation; the same bits on every instruction set and on a GPU.
+Builds: release, asan (full)."""
 
 import math
 import unittest

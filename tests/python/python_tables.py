@@ -1,4 +1,5 @@
-"""read_csv and group against Python's own csv, decimal and fractions, and against the command."""
+"""read_csv and group against Python's own csv, decimal and fractions, and against the command.
+Builds: release, asan (full)."""
 
 import collections
 import csv

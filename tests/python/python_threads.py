@@ -1,4 +1,6 @@
-"""Threads and forks: what they share is whole, with a GIL and without one."""
+"""Threads and forks: what they share is whole, with a GIL and without one.
+A fork's child may find locks of AddressSanitizer's memory held by threads that it lacks.
+Builds: release."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
 """Powers, pairs and weights: results against exact fractions, in every way to compute them.
 
 Each case draws a dtype, values, an operation, options and a way: whole, along axes, by segments, by index, by states
-that are split, saved and merged, and as a matrix. Every way has the bits of the definition, rounded once.
+and groups that are split, saved and merged, and as a matrix. Every way has the bits of the definition, rounded once.
 
 BITFOLD_CASES: how many random cases (default 600; 10000 for a release). BITFOLD_SEED: the first one's seed. BITFOLD_SECONDS: how long at most.
 """
@@ -159,7 +159,7 @@ class Ways(unittest.TestCase):
             self.assertTrue(same(float(found), wanted), f"{what}: {i}: {found!r}, not {wanted!r}")
 
     def test_every_way_is_exact(self):
-        ways = ["whole", "axes", "segments", "index", "states", "many"]
+        ways = ["whole", "axes", "segments", "index", "states", "many", "groups"]
         for seed in cases.seeds(CASES):
             case = Case(seed)
             case.seed, case.way = seed, case.r.choice(ways)
@@ -238,6 +238,24 @@ class Ways(unittest.TestCase):
             return bitfold.States.load(parts[0].merge(parts[1]).save()).result(**case.options)
 
         parts = [(case.x[index == i], case.y if case.y is None else case.y[index == i]) for i in range(3)]
+        self.check(case, results, parts)
+
+    def groups(self, case):
+        """Groups of parts of the rows, saved and merged."""
+        keys = np.array([case.r.randrange(3) for _ in range(case.n)], "u4")
+        at = case.r.randint(0, case.n)
+
+        def results():
+            parts = []
+            for part in slice(0, at), slice(at, case.n):
+                context = case.r.choice(CONTEXTS)
+                groups = bitfold.Groups("u32", [(case.op, case.dtype)], context=context)
+                columns = placed(context, keys[part], case.x[part], None if case.y is None else case.y[part])
+                parts.append(groups.absorb(*(each for each in columns if each is not None)))
+            whole = bitfold.Groups.load(parts[0].save(), case.r.choice(CONTEXTS)).merge(parts[1])
+            return whole.result(0, **case.options)
+
+        parts = [(case.x[keys == i], case.y if case.y is None else case.y[keys == i]) for i in np.unique(keys)]
         self.check(case, results, parts)
 
     def test_other_results_of_a_state(self):
