@@ -565,12 +565,10 @@ bool bf_accumulators_add_words(bf_accumulators *a, int column, bf_reduction op, 
     return true;
 }
 
-/* Sets all limbs of the layout to a slot's sum, carried. */
-static void read_limbs(const bf_band *band, const int64_t *record, int64_t *limbs) {
-    const int last = band->layout.limbs - 1;
-    for (int i = 0; i <= last; i++)
-        limbs[i] = bf_band_limb(record + band->at, band->words, true, i - band->first);
-    limbs[last] = (int32_t)limbs[last];
+void bf_band_limbs(const bf_band *band, const int64_t *record, int first, int n, int64_t *limbs) {
+    for (int i = 0; i < n; i++)
+        limbs[i] = bf_band_limb(record + band->at, band->words, true, first + i);
+    limbs[n - 1] = (int32_t)limbs[n - 1];
 }
 
 void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
@@ -593,6 +591,8 @@ void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op
     }
     const bf_parts p = bf_parts_of(kind, c->dtype);
     bf_accumulator_column_counts(c, slot, kind, bf_rows_of(a, slot), words);
-    for (int i = 0; i < p.count; i++)
-        read_limbs(band_of(c, &p.part[i], i), record, words + p.part[i].at);
+    for (int i = 0; i < p.count; i++) {
+        const bf_band *band = band_of(c, &p.part[i], i);
+        bf_band_limbs(band, record, -band->first, band->layout.limbs, words + p.part[i].at);
+    }
 }

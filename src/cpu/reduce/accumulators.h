@@ -206,6 +206,10 @@ bool bf_accumulators_add_words(bf_accumulators *a, int column, bf_reduction op, 
 void bf_accumulators_words(const bf_accumulators *a, int column, bf_reduction op, size_t slot,
                            int64_t *words);
 
+/* Sets n limbs to those of a record's sum from limb `first` of the band on. The last has its sign.
+ */
+void bf_band_limbs(const bf_band *band, const int64_t *record, int first, int n, int64_t *limbs);
+
 /* Makes memory for the specials of a column, if there is none yet. */
 bool bf_accumulator_column_hold_specials(bf_accumulator_column *column, size_t room);
 

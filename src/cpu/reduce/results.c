@@ -47,18 +47,6 @@ static bf_parts parts_of_bands(const bf_accumulator_column *c, bf_kind kind) {
     return p;
 }
 
-static void read_bands(const bf_accumulators *a, const bf_accumulator_column *c, const bf_parts *p,
-                       size_t slot, int64_t *words) {
-    for (int i = 0; i < p->count; i++) {
-        const bf_band *band = &c->bands[i];
-        const int64_t *sum = bf_record(a, slot) + band->at;
-        int64_t *limbs = words + p->part[i].at;
-        const int last = p->part[i].layout.limbs - 1;
-        for (int k = 0; k <= last; k++) limbs[k] = bf_band_limb(sum, band->words, true, k);
-        limbs[last] = (int32_t)limbs[last];
-    }
-}
-
 static void finish_joint(const bf_slot_results *r, size_t first, size_t n) {
     const bf_accumulator_column *c = &r->from->columns[r->column];
     const bf_kind kind = bf_kind_of(r->op, c->dtype);
@@ -68,7 +56,9 @@ static void finish_joint(const bf_slot_results *r, size_t first, size_t n) {
     const bf_joint_sums sums = {c->dtype, &parts, words};
     for (size_t i = first; i < first + n; i++) {
         bf_accumulator_column_counts(c, i, kind, bf_rows_of(r->from, i), words);
-        read_bands(r->from, c, &parts, i, words);
+        for (int k = 0; k < parts.count; k++)
+            bf_band_limbs(&c->bands[k], bf_record(r->from, i), 0, parts.part[k].layout.limbs,
+                          words + parts.part[k].at);
         bf_store_bits(r->values + (i - first) * (size_t)bytes, bytes,
                       bf_joint_finish(kind, r->op, &sums, r->options, bf_format_of(r->to)));
     }

@@ -10,6 +10,7 @@ from bitfold import Groups, Histogram, Quantiles, State, States, Table
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 OPS = ["sum", "mean", "var", "norm", "sumsq", "dot", "prod", "min", "argmax", "describe"]
+JOINT = {"skew": 1, "corr": 2, "wmean": 2}  # one of each kind, and how many arrays it takes
 DTYPES = ["bool", "i8", "u16", "i32", "i64", "u64", "f16", "bf16", "f32", "f64"]
 LARGE = 10000  # bytes that a fuzzer would not change in a reasonable time
 SPECIAL = [0.0, -0.0, 1.5, -2.0, 1e300, 5e-324, np.inf, -np.inf, np.nan]
@@ -35,6 +36,10 @@ def states():
         yield op + "-empty", State(op, "f64")
         special = np.array(SPECIAL)
         yield op + "-special", State(op, "f64").absorb(*[special] * (2 if op == "dot" else 1))
+    for op, arrays in JOINT.items():
+        for dtype in ["i64", "f16", "f32", "f64"]:
+            yield "%s-%s" % (op, dtype), State(op, dtype).absorb(*[numbers(dtype, 5)] * arrays)
+        yield op + "-special", State(op, "f64").absorb(*[np.array(SPECIAL)] * arrays)
     yield "sum-zeros", State("sum", "f32").absorb(np.full(4, -0.0, "f4"))
     yield "sum-decimals", State("sum", "i64", scale=3).absorb(numbers("i32", 3).astype("i8"))
     yield "prod-leaf", State("prod", "f64").absorb(np.linspace(0.5, 2, 13000))
@@ -47,6 +52,11 @@ def many_states():
             x = numbers(dtype, 12).reshape(3, 4)
             s = States(op, dtype, 3)
             yield "%s-%s" % (op, dtype), s.absorb(x, 1, y=x) if op == "dot" else s.absorb(x, 1)
+    for op, arrays in JOINT.items():
+        x, index = np.linspace(0.5, 2, 9).astype("f4"), np.arange(9) % 2
+        yield op, States(op, "f32", 2).absorb_index(x, index, y=x if arrays == 2 else None)
+    offsets = np.array([0, 0, 3, 9000, 9001, 12000, 13000])
+    yield "prod-leaves", States("prod", "f64", 6).absorb_segments(np.linspace(0.5, 2, 13000), offsets)
     yield "none", States("sum", "f64", 0)
     yield "empty", States("norm", "bf16", 3)
 
@@ -58,6 +68,9 @@ def groups():
         keys = np.arange(8).astype(kind(key))
         yield key, Groups(key).absorb(keys - np.array(3).astype(kind(key)) if key != "bool" else keys)
         yield key + "-aggregates", Groups(key, aggregates, seed=7).absorb(keys, *values)
+    for op, arrays in JOINT.items():
+        x = np.linspace(0.5, 2, 9)
+        yield op, Groups("i64", [(op, "f64")]).absorb(np.arange(9) % 4, *[x] * arrays)
     yield "pair", Groups("pair", [("mean", "i64")]).absorb(np.arange(8, dtype="u8").reshape(4, 2), np.arange(4))
     yield "empty", Groups("f64", [("sum", "f64")])
     yield "zeros", Groups("bool", [("sum", "f64")]).absorb(np.array([True]), np.array([-0.0]))
