@@ -50,14 +50,18 @@ static void absorb(bf_states *s, const uint8_t *data) {
     const int64_t n = bf_states_count(s);
     int64_t none = 0;
     const bf_dtype dtype = (bf_dtype)saved_number(data, 1);
-    if (bf_reduction_arrays((bf_reduction)saved_number(data, 0)) == 2) return;
+    const bool pairs = bf_reduction_arrays((bf_reduction)saved_number(data, 0)) == 2;
     memcpy(elements, data + 48, 16);
     bf_array one = bf_array_of(dtype, elements, 1), index = bf_array_of(BF_I64, &none, 1);
     bf_array all = {elements, dtype, 2, {n, 1}, {1, 1}};
     const int axis = 1;
-    bf_status status = n > 0 ? bf_states_absorb_index(s, &one, &index) : BF_OK;
+    bf_status status = n == 0  ? BF_OK
+                       : pairs ? bf_states_absorb_pair_index(s, &one, &one, &index)
+                               : bf_states_absorb_index(s, &one, &index);
     require(status == BF_OK || status == BF_E_OVERFLOW);
-    status = n < 1 << 14 ? bf_states_absorb_axes(s, &all, &axis, 1) : BF_OK;
+    status = n >= 1 << 14 ? BF_OK
+             : pairs      ? bf_states_absorb_pair_axes(s, &all, &all, &axis, 1)
+                          : bf_states_absorb_axes(s, &all, &axis, 1);
     require(status == BF_OK || status == BF_E_OVERFLOW);
 }
 

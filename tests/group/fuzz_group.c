@@ -29,11 +29,13 @@ static void take_results(bf_groups *g, const bf_groups_options *kind) {
 static void absorb(bf_groups *g, const bf_groups_options *kind, const uint8_t *data, size_t size) {
     uint64_t elements[8] = {0};
     bf_array arrays[BF_AGGREGATES_MAX], keys = bf_array_of(kind->key, elements, 3);
-    const bf_array *values[BF_AGGREGATES_MAX];
+    const bf_array *values[2 * BF_AGGREGATES_MAX];
+    int n = 0;
     memcpy(elements, data + size - 24, 24); /* its last bytes */
     for (int i = 0; i < kind->count; i++) {
         arrays[i] = bf_array_of(kind->aggregates[i].dtype, elements, 3);
-        values[i] = &arrays[i];
+        for (int k = bf_reduction_arrays(kind->aggregates[i].op); k > 0; k--)
+            values[n++] = &arrays[i];
     }
     bf_status status = bf_groups_absorb(g, &keys, values);
     require(status == BF_OK || status == BF_E_OVERFLOW);
