@@ -2,16 +2,16 @@
 
 import importlib.util
 import math
-import os
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
 import bitfold
+import cases
 from oracle import round_to, same
 
-CASES = int(os.environ.get("BITFOLD_CASES", "200"))
+CASES = cases.number(200)
 KINDS = ("f8", "f4", "f2", "i8", "i4", "u8", "u1", "?")
 
 
@@ -32,7 +32,7 @@ def exact(x, w):
 
 class Weights(unittest.TestCase):
     def test_means_are_exact(self):
-        for seed in range(CASES):
+        for seed in cases.seeds(CASES):
             rng = np.random.default_rng(seed)
             kind = KINDS[seed % len(KINDS)]
             shape = tuple(rng.integers(1, 5, rng.integers(1, 4)))
