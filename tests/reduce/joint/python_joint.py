@@ -133,6 +133,10 @@ class Case:
         given = {**self.options, "context": self.r.choice(CONTEXTS)}
         return {**given, "dtype": "bf16"} if self.dtype == "bf16" else given
 
+    def some(self, at):
+        """The columns' rows at these places; None stays None."""
+        return self.x[at], None if self.y is None else self.y[at]
+
     def numbers(self, column):
         if column is None:
             return None
@@ -172,7 +176,7 @@ class Ways(unittest.TestCase):
         self.check(case, lambda: [call(case.op, x, y, **case.given)], [(x, y)])
         if case.dtype != "bf16" and case.n:
             mask = np.array([r.random() < 0.7 for _ in range(case.n)])
-            chosen = x[mask], y if y is None else y[mask]
+            chosen = x[mask], None if y is None else y[mask]
             self.check(case, lambda: [call(case.op, x, y, where=mask, **case.given)], [chosen])
 
     def axes(self, case):
@@ -180,7 +184,7 @@ class Ways(unittest.TestCase):
         columns = case.n // rows
         x, y = (each if each is None else each[: rows * columns].reshape(rows, columns) for each in (case.x, case.y))
         if case.r.random() < 0.5:
-            x, y, axis = x, y, 1
+            axis = 1
         else:
             x, y, axis = x.T.copy(), y if y is None else y.T.copy(), 0
         parts = [(x[at], y if y is None else y[at]) for i in range(rows) for at in [(i,) if axis else (slice(None), i)]]
@@ -191,7 +195,7 @@ class Ways(unittest.TestCase):
             return self.many(case)
         cuts = sorted(case.r.randint(0, case.n) for _ in range(case.r.randrange(4)))
         offsets = [0, *cuts, case.n]
-        parts = [(case.x[a:b], case.y if case.y is None else case.y[a:b]) for a, b in zip(offsets, offsets[1:])]
+        parts = [case.some(slice(a, b)) for a, b in zip(offsets, offsets[1:])]
         offsets = np.array(offsets)
         self.check(case, lambda: call_segments(case.op, case.x, case.y, offsets, **case.given), parts)
 
@@ -199,14 +203,13 @@ class Ways(unittest.TestCase):
         if case.op in ("slope", "intercept", "r2"):
             return self.many(case)
         index = np.array([case.r.randrange(3) for _ in range(case.n)], "i8")
-        parts = [(case.x[index == i], case.y if case.y is None else case.y[index == i]) for i in range(4)]
+        parts = [case.some(index == i) for i in range(4)]
         self.check(case, lambda: call_index(case.op, 4, index, case.x, case.y, **case.given), parts)
 
     def states(self, case):
         """Parts of the columns in states that are saved and merged; maybe one is taken out again."""
         at = case.r.randint(0, case.n)
-        pieces = [(case.x[:at], case.y if case.y is None else case.y[:at]),
-                  (case.x[at:], case.y if case.y is None else case.y[at:])]  # fmt: skip
+        pieces = case.some(slice(0, at)), case.some(slice(at, case.n))
 
         def results():
             parts = []
@@ -233,11 +236,11 @@ class Ways(unittest.TestCase):
             for part in slice(0, at), slice(at, case.n):
                 context = case.r.choice(CONTEXTS)
                 states = bitfold.States(case.op, case.dtype, 3, context)
-                x, y, to = placed(context, case.x[part], None if case.y is None else case.y[part], index[part])
+                x, y, to = placed(context, *case.some(part), index[part])
                 parts.append(states.absorb_index(x, to, y=y))
             return bitfold.States.load(parts[0].merge(parts[1]).save()).result(**case.options)
 
-        parts = [(case.x[index == i], case.y if case.y is None else case.y[index == i]) for i in range(3)]
+        parts = [case.some(index == i) for i in range(3)]
         self.check(case, results, parts)
 
     def groups(self, case):
@@ -250,12 +253,12 @@ class Ways(unittest.TestCase):
             for part in slice(0, at), slice(at, case.n):
                 context = case.r.choice(CONTEXTS)
                 groups = bitfold.Groups("u32", [(case.op, case.dtype)], context=context)
-                columns = placed(context, keys[part], case.x[part], None if case.y is None else case.y[part])
+                columns = placed(context, keys[part], *case.some(part))
                 parts.append(groups.absorb(*(each for each in columns if each is not None)))
             whole = bitfold.Groups.load(parts[0].save(), case.r.choice(CONTEXTS)).merge(parts[1])
             return whole.result(0, **case.options)
 
-        parts = [(case.x[keys == i], case.y if case.y is None else case.y[keys == i]) for i in np.unique(keys)]
+        parts = [case.some(keys == i) for i in np.unique(keys)]
         self.check(case, results, parts)
 
     def test_other_results_of_a_state(self):

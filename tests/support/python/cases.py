@@ -16,13 +16,11 @@ def number(usual):
     return int(os.environ.get("BITFOLD_CASES", usual))
 
 
-def seeds(number):
-    """The seeds of so many cases, or of those for which there is time."""
-    end = time.monotonic() + float(SECONDS or "inf")
-    for seed in range(FIRST, FIRST + number):
-        if time.monotonic() > end:
-            number = seed - FIRST
-            break
-        yield seed
+def seeds(n):
+    """The seeds of n cases, or of those for which there is time."""
+    end, tried = time.monotonic() + float(SECONDS or "inf"), 0
+    while tried < n and time.monotonic() < end:
+        yield FIRST + tried
+        tried += 1
     if SECONDS:
-        print(f"{number} cases from seed {FIRST} on", file=sys.stderr)
+        print(f"{tried} cases from seed {FIRST} on", file=sys.stderr)

@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, HELD) take_in_sums(joint_params p) {
  * array, which it has copied itself. */
 template <class Element> struct groups_ahead {
     static constexpr int EACH = 16 / sizeof(Element), VECTORS = AT_ONCE / EACH;
-    static constexpr int AHEAD = EACH; /* groups of a warp that are on their way */
+    static constexpr int AHEAD = EACH; /* groups on their way: as many bytes of each dtype */
     struct alignas(16) vector {
         Element x[EACH];
     };
